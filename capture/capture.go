@@ -1,0 +1,58 @@
+// Package capture is where frames come from: files, standard input and, in its sub-packages, network interfaces.
+package capture
+
+// Frame is one captured frame. Data is valid until the next call of Next on its source.
+type Frame struct {
+	Data           []byte
+	Number         uint64 // position in the capture, from 1
+	Time           int64  // nanoseconds since the Unix epoch; meaningless unless HasTime
+	Offset         int64  // of the record or block in the (decompressed) file; -1 for live sources
+	OriginalLength uint32 // bytes on the wire by the capture's word; may be smaller than len(Data) in faulty files
+	Interface      uint32 // index over all sections, as Source.Interfaces counts
+	LinkType       uint16 // LINKTYPE_ number, per frame: one file can mix several
+	FCSLength      uint8  // trailing bytes of Ethernet FCS
+	HasTime        bool   // false for pcapng simple packet blocks
+}
+
+// Batch is a reusable run of frames.
+type Batch struct {
+	Frames []Frame
+}
+
+// Interface is what a capture says of one of the places where it listened.
+type Interface struct {
+	Name        string
+	Description string
+	LinkType    uint16
+	SnapLength  uint32 // 0: unlimited
+	Section     uint32 // pcapng section, from 0
+	Received    *uint64
+	Dropped     *uint64 // by the interface or the kernel, where the capture tells; nil: it does not
+}
+
+// Progress is how far a source has come.
+type Progress struct {
+	BytesRead  int64 // of the file as it lies on disk (compressed bytes for a compressed file)
+	BytesTotal int64 // 0: unknown
+}
+
+// Report is a source's account of what it could and could not read. It is final after Next returned io.EOF.
+type Report struct {
+	Format      string // "pcap", "pcapng"
+	Compression string // "", "gzip", "zstd", "xz"
+	Packets     uint64
+	Partial     bool     // the file ended or broke before its proper end
+	Fault       string   // why, for people: what, where, what was kept; empty when not Partial
+	FaultOffset int64    // of the fault in the (decompressed) file
+	Skipped     []string // blocks and bytes that were passed over, with their place; bounded
+}
+
+// Source yields frames in batches.
+type Source interface {
+	// Next fills the batch with at least one frame, or returns io.EOF at the end, or another error when
+	// nothing at all could be read. A fault after good frames ends in io.EOF with Report().Partial set.
+	Next(batch *Batch) error
+	Interfaces() []Interface
+	Report() Report
+	Close() error
+}
