@@ -1,7 +1,8 @@
 // Package capture is where frames come from: files, standard input and, in its sub-packages, network interfaces.
 package capture
 
-// Frame is one captured frame. Data is valid until the next call of Next on its source.
+// Frame is one captured frame. Data is valid until its batch is filled again or the source is closed, so
+// several batches of one source can be worked on at once.
 type Frame struct {
 	Data           []byte
 	Number         uint64 // position in the capture, from 1
@@ -14,9 +15,11 @@ type Frame struct {
 	HasTime        bool   // false for pcapng simple packet blocks
 }
 
-// Batch is a reusable run of frames.
+// Batch is a reusable run of frames. A source that cannot lend its bytes (a stream) copies them into Buffer,
+// which belongs to the batch.
 type Batch struct {
 	Frames []Frame
+	Buffer []byte
 }
 
 // Interface is what a capture says of one of the places where it listened.

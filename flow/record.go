@@ -1,0 +1,170 @@
+// Package flow turns packets into connections: who talked to whom, how much, what was lost, resent,
+// marked and refused. A [Tracker] has no clock, no goroutine and no lock; its memory is bounded.
+package flow
+
+import (
+	"strconv"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// ID names a flow: a hash of its key, the same in every run over the same packets. 0 is no flow.
+type ID uint64
+
+// Count is a number that the capture may not be able to tell. The zero value is "unknown", not 0.
+type Count struct {
+	N     uint64
+	Known bool
+}
+
+// MarshalJSON writes the number, or null when it is unknown.
+func (c Count) MarshalJSON() ([]byte, error) {
+	if !c.Known {
+		return []byte("null"), nil
+	}
+	return strconv.AppendUint(nil, c.N, 10), nil
+}
+
+// Pairing says how the two directions of a connection, and so the source QPN, were found.
+type Pairing uint8
+
+// Pairings, from no knowledge to certainty.
+const (
+	PairingNone     Pairing = iota // the other direction, or the QPN of the sender, is unknown
+	PairingInferred                // ACKs of one direction fit the PSNs of the other, and of no third
+	PairingDatagram                // the DETH of each packet names the source QPN
+	PairingCM                      // the connection manager's REQ and REP were seen
+)
+
+// Key is what makes packets one flow: one direction of one connection. The UDP source port is not part of
+// it, since the directions of a connection use unrelated ports and a sender may change its port.
+type Key struct {
+	Source        dissector.Address
+	Destination   dissector.Address
+	DestinationQP uint32 // 24 bits
+	SourceQP      uint32 // 24 bits; from the DETH, for datagrams only, otherwise 0
+	Service       infiniband.Service
+	Protocol      dissector.Protocol
+}
+
+// Operations counts packets that begin an RDMA operation, and the packets that answer, as travelling in
+// the flow's own direction. Retransmissions and mirror copies are not counted again.
+type Operations struct {
+	Send, Write, ReadRequest, Atomic            uint64 // operations begun
+	ReadResponse, AtomicResponse, Ack, Datagram uint64 // packets; Datagram: UD sends, MADs included
+	Other                                       uint64 // packets of reserved and vendor opcodes, FLUSH ...
+}
+
+// Record is one direction of one connection: what was seen of it in the capture or interval.
+type Record struct {
+	ID           ID
+	ConnectionID ID // the same for both directions once they are paired; otherwise the flow's own ID
+	ReverseID    ID // the other direction's flow, 0 when unknown
+	Key          Key
+	SourceQP     Count // QPN of the sender; unknown when nothing names it
+	Pairing      Pairing
+
+	SourceMAC, DestinationMAC [6]byte
+	VLAN                      Count // VID of the innermost tag
+	DSCP                      Count // of the first packet; unknown for RoCEv1
+	SourcePort                Count // UDP source port of the first packet; unknown for RoCEv1
+	SourcePorts               Count // distinct UDP source ports, counted up to a limit of 64
+	Tunnel                    dissector.LayerType
+	OuterSource               dissector.Address // all zero without a tunnel
+	OuterDestination          dissector.Address
+
+	HasTime     bool
+	FirstTime   int64 // ns since the Unix epoch
+	LastTime    int64
+	FirstNumber uint64 // packet numbers in the capture
+	LastNumber  uint64
+
+	Packets      uint64
+	Bytes        uint64 // on the wire
+	PayloadBytes uint64 // transport payload on the wire, resent bytes included
+	GoodputBytes Count  // payload without what was resent or duplicated
+	Messages     Count  // operations seen, each once
+	Operations   Operations
+	PathMTU      Count // largest payload of a FIRST or MIDDLE packet, bytes
+
+	FirstPSN, LastPSN    Count // of the flow's own requests (for a flow of responses: of what it answers)
+	PSNGaps              Count // runs of missing PSNs, whether filled later or not
+	MissingPSNs          Count // PSNs that never arrived at the vantage point
+	Retransmitted        Count // packets whose PSN had already been passed: the original seen or known lost
+	RetransmittedNAK     Count // of these: after a NAK for a sequence error
+	RetransmittedRNR     Count // after an RNR NAK
+	RetransmittedTimeout Count // after silence, with neither
+	OutOfOrder           Count // packets that came late but were not resent
+	Duplicates           Count // PSNs seen more than once, mirror copies aside
+	MirrorCopies         uint64
+
+	Acks        uint64     // positive, in this direction
+	Naks        [32]uint64 // by NAK code
+	RNRNaks     uint64
+	RNRTimerMax int64  // ns, the largest RNR timer asked for; 0 when RNRNaks is 0
+	CNPs        uint64 // in this direction
+	CEMarked    Count  // unknown for RoCEv1 and native InfiniBand
+	ECTMarked   Count  // packets that are ECN-capable, CE included
+
+	ICRCGood, ICRCBad, ICRCUndetermined uint64
+	PortRewritten                       Count // UDP source port before a device rewrote it, when the ICRC proves it
+	Truncated, Malformed                uint64
+}
+
+// Flags are what the tracker found about one packet.
+type Flags uint16
+
+// Flags of a packet.
+const (
+	FlagRetransmitted Flags = 1 << iota
+	FlagAfterNAK            // with FlagRetransmitted
+	FlagAfterRNR
+	FlagAfterTimeout
+	FlagOutOfOrder
+	FlagDuplicate  // this PSN was seen before
+	FlagMirrorCopy // the same packet, captured twice
+	FlagGapBefore  // PSNs before this one are missing at this moment
+	FlagAckUnseen  // acknowledges a PSN that the capture never saw: the capture, not the network, lost it
+)
+
+// Observation is what the tracker says of one packet.
+type Observation struct {
+	Flow    ID // 0: the packet belongs to no flow
+	Flags   Flags
+	Message uint32 // message of the flow that the packet belongs to, from 1; 0 when it belongs to none
+	Revised Revision
+}
+
+// Revision replaces the flags of an earlier packet, once a later one has told what it was. Number 0: none.
+type Revision struct {
+	Number uint64
+	Flags  Flags
+}
+
+// Totals are sums over all packets of one capture, whatever their flow.
+type Totals struct {
+	Packets          uint64 `json:"packets"`
+	RDMAPackets      uint64 `json:"rdma_packets"`
+	Bytes            uint64 `json:"bytes"`
+	RDMABytes        uint64 `json:"rdma_bytes"`
+	Messages         uint64 `json:"messages"`
+	Retransmitted    uint64 `json:"retransmitted_packets"`
+	OutOfOrder       uint64 `json:"out_of_order_packets"`
+	MirrorCopies     uint64 `json:"mirror_copy_packets"`
+	MissingPSNs      uint64 `json:"missing_psns"`
+	Naks             uint64 `json:"nak_packets"`
+	RNRNaks          uint64 `json:"rnr_nak_packets"`
+	CNPs             uint64 `json:"cnp_packets"`
+	CEMarked         uint64 `json:"ce_packets"`
+	ICRCErrors       uint64 `json:"icrc_errors"`
+	ICRCUndetermined uint64 `json:"icrc_undetermined"`
+	Malformed        uint64 `json:"malformed_packets"`
+	Truncated        uint64 `json:"truncated_packets"`
+	Unsupported      uint64 `json:"unsupported_packets"`
+	NotRDMA          uint64 `json:"not_rdma_packets"`
+	PauseFrames      uint64 `json:"pause_frames"`
+	Flows            uint64 `json:"flows"`
+	Connections      uint64 `json:"connections"`
+	EvictedFlows     uint64 `json:"evicted_flows"`
+}
