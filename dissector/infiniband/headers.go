@@ -1,107 +1,52 @@
 // Package infiniband holds the transport headers of InfiniBand and RoCE: the base transport header, every
-// extended header, opcodes and syndromes (IBTA volume 1, chapter 9).
+// extended header, opcodes, syndromes and PSN arithmetic (IBTA volume 1, chapter 9).
+//
+// A decoder looks at the start of the bytes it is given, overwrites the whole header and says how many
+// bytes it used. When there are too few it leaves a zero header and answers [ErrTruncated]. Nothing here
+// allocates. All multi-byte fields are big-endian; in the diagrams bit 0 is the first on the wire.
 package infiniband
 
-// HeaderSet is a set of transport headers, one bit each.
-type HeaderSet uint16
-
-// Members of a HeaderSet.
-const (
-	HasBTH HeaderSet = 1 << iota
-	HasRDETH
-	HasDETH
-	HasXRCETH
-	HasRETH
-	HasAtomicETH
-	HasAETH
-	HasAtomicAckETH
-	HasImmDt
-	HasIETH
-	HasFETH
-	HasCNP // 16 reserved bytes of a congestion notification packet
+import (
+	"encoding/binary"
+	"errors"
 )
 
-// BTH is the base transport header, 12 bytes (IBTA volume 1, section 9.2).
-type BTH struct {
-	Opcode           Opcode
-	SolicitedEvent   bool
-	MigrationRequest bool
-	PadCount         uint8  // 0 to 3
-	TransportVersion uint8  // 0
-	PartitionKey     uint16 // P_Key
-	FECN             bool
-	BECN             bool
-	Reserved6        uint8  // 6 bits beside FECN and BECN
-	DestinationQP    uint32 // 24 bits
-	AckRequest       bool
-	Reserved7        uint8  // 7 bits beside AckRequest
-	PSN              uint32 // 24 bits
+// ErrTruncated is the answer of every decoder to fewer bytes than its header has.
+var ErrTruncated = errors.New("truncated")
+
+// Numbers with a fixed meaning (IBTA volume 1, sections 3.5.10, 10.9.1.2 and 16).
+const (
+	DefaultPartitionKey = 0xffff     // full member of the default partition
+	GSIQueueKey         = 0x80010000 // Q_Key of QP1
+	SubnetManagementQP  = 0          // QP0
+	GeneralServicesQP   = 1          // QP1, carries the connection manager's messages
+	MulticastQP         = 0xffffff   // destination of multicast datagrams
+)
+
+// ICRCLength is the size of the invariant CRC that ends a packet, in bytes.
+const ICRCLength = 4
+
+// CNPLength is the size of the reserved, all-zero field that follows the BTH of a congestion notification
+// packet, in bytes (IBTA volume 1, annex A17.9.3).
+const CNPLength = 16
+
+// uint24 reads the first three bytes of b.
+func uint24(b []byte) uint32 {
+	_ = b[2]
+	return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])
 }
 
-// RETH is the RDMA extended transport header, 16 bytes.
-type RETH struct {
-	VirtualAddress uint64
-	RemoteKey      uint32 // R_Key
-	DMALength      uint32 // bytes of the whole message
+// appendByteUint24 appends a byte and the low 24 bits of v, the shape of most four-byte words here.
+func appendByteUint24(b []byte, first uint8, v uint32) []byte {
+	return binary.BigEndian.AppendUint32(b, uint32(first)<<24|v&maxUint24)
 }
 
-// AETH is the acknowledgment extended transport header, 4 bytes.
-type AETH struct {
-	Syndrome Syndrome
-	MSN      uint32 // 24 bits, messages completed by the responder
+const maxUint24 = 1<<24 - 1
+
+// boolBit is bit when set holds, otherwise 0.
+func boolBit(set bool, bit uint8) uint8 {
+	if set {
+		return bit
+	}
+	return 0
 }
-
-// DETH is the datagram extended transport header, 8 bytes.
-type DETH struct {
-	QueueKey uint32 // Q_Key
-	Reserved uint8
-	SourceQP uint32 // 24 bits
-}
-
-// RDETH is the reliable datagram extended transport header, 4 bytes.
-type RDETH struct {
-	Reserved  uint8
-	EEContext uint32 // 24 bits
-}
-
-// XRCETH is the extended reliable connection header, 4 bytes.
-type XRCETH struct {
-	Reserved uint8
-	SRQ      uint32 // 24 bits
-}
-
-// AtomicETH is the atomic extended transport header, 28 bytes.
-type AtomicETH struct {
-	VirtualAddress uint64
-	RemoteKey      uint32
-	SwapOrAdd      uint64
-	Compare        uint64
-}
-
-// AtomicAckETH is the atomic acknowledgment header, 8 bytes.
-type AtomicAckETH struct {
-	OriginalData uint64
-}
-
-// ImmDt is the immediate data, 4 opaque bytes read as big-endian.
-type ImmDt struct {
-	Data uint32
-}
-
-// IETH is the invalidate extended transport header, 4 bytes.
-type IETH struct {
-	RemoteKey uint32
-}
-
-// FETH is the flush extended transport header, 4 bytes.
-type FETH struct {
-	Reserved    uint32 // 26 bits
-	Selectivity uint8  // 2 bits
-	Placement   uint8  // 4 bits
-}
-
-// Opcode is byte 0 of the BTH: three bits of transport service, five bits of operation.
-type Opcode uint8
-
-// Syndrome is byte 0 of the AETH.
-type Syndrome uint8
