@@ -1,0 +1,114 @@
+// Command rocelens dissects captures of RDMA over Ethernet, tells what went wrong in them, and serves both in a browser.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes that every command keeps to.
+const (
+	exitFailure     = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // 128 + SIGINT, what a shell reports of an interrupted program
+)
+
+// commandLine is the root of the command line; each command lives in a file of its name.
+type commandLine struct {
+	Version versionCommand `cmd:"" help:"Print the version and how this binary was built."`
+}
+
+// streams are the standard streams, and what is known about where they lead.
+type streams struct {
+	In       io.Reader
+	Out      io.Writer
+	Err      io.Writer
+	OutTTY   bool
+	ErrTTY   bool
+	OutWidth int  // columns; 0: unknown
+	Color    bool // on Out
+}
+
+// exitError is an error that chooses the exit code. Without an Err nothing is printed.
+type exitError struct {
+	Code int
+	Err  error
+}
+
+func (e *exitError) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.Err }
+
+func main() {
+	// A closed pipe is an error of the write, so that commands end in order instead of dying of a signal.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// The second signal kills, should the first have been handled too slowly.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], standardStreams())
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, std *streams) int {
+	var root commandLine
+	exited := -1
+	parser, err := kong.New(&root,
+		kong.Name("rocelens"),
+		kong.Description("See what RDMA over Ethernet did in a packet capture."),
+		kong.Writers(std.Out, std.Err),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(std),
+	)
+	if err != nil {
+		fmt.Fprintf(std.Err, "rocelens: %v\n", err)
+		return exitFailure
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(std.Err, "rocelens: %v (see rocelens --help)\n", err)
+		return exitUsage
+	}
+	return report(ctx, command.Run(), std)
+}
+
+// report prints an error as one sentence and turns it into an exit code.
+func report(ctx context.Context, err error, std *streams) int {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return 0
+	}
+	var exit *exitError
+	switch {
+	case errors.As(err, &exit):
+		if exit.Err != nil {
+			fmt.Fprintf(std.Err, "rocelens: %v\n", exit.Err)
+		}
+		return exit.Code
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(std.Err, "rocelens: interrupted before the end; nothing was printed")
+		return exitInterrupted
+	}
+	fmt.Fprintf(std.Err, "rocelens: %v\n", err)
+	return exitFailure
+}
