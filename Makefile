@@ -1,0 +1,129 @@
+# rocelens. `make run` builds everything and starts the service; `make test` runs everything that CI runs.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+export CGO_ENABLED ?= 0
+export ROCELENS_CAPTURES ?= $(abspath ../shared/captures)
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+GO_BUILD = go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+TOOL = go tool -modfile=tools/go.mod
+LIBRARY = store/embedded/library
+GO_FILES = $(shell git ls-files '*.go' go.mod go.sum 'migrations/*.sql' server/api/openapi.yaml 2>/dev/null)
+WEB_FILES = $(shell git ls-files web 2>/dev/null)
+# `make run CLICKHOUSE=host:9000` uses that server, and then no ClickHouse library is installed.
+CLICKHOUSE ?=
+ARGS ?=
+
+.PHONY: help
+help: ## show the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+## ---- build and run
+
+.PHONY: run
+run: build $(if $(CLICKHOUSE),,library) ## build, start the service, print its address
+	@exec bin/rocelens serve $(if $(CLICKHOUSE),--clickhouse $(CLICKHOUSE)) $(ARGS)
+
+.PHONY: build
+build: bin/rocelens bin/rocelens-agent bin/rocelens-clickhouse ## build the console and the three binaries into bin/
+
+bin/rocelens: $(GO_FILES) web/dist/index.html
+	$(GO_BUILD) -o $@ ./cmd/rocelens
+
+bin/rocelens-agent: $(GO_FILES)
+	$(GO_BUILD) -o $@ ./cmd/rocelens-agent
+
+bin/rocelens-clickhouse: $(GO_FILES)
+	$(GO_BUILD) -o $@ ./cmd/rocelens-clickhouse
+
+.PHONY: library
+library: $(LIBRARY)/node_modules/.installed ## install the embedded ClickHouse library from its npm package
+
+$(LIBRARY)/node_modules/.installed: $(LIBRARY)/package-lock.json | tools
+	npm ci --prefix $(LIBRARY) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/dist/index.html: $(filter-out web/dist/%,$(WEB_FILES)) web/node_modules/.installed
+	npm --prefix web run build
+
+web/node_modules/.installed: web/package-lock.json | tools
+	npm ci --prefix web --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: tools
+tools: # a missing tool is one sentence
+	@tools/check.sh
+
+## ---- check
+
+.PHONY: test
+test: test-tools generated lint race test-web e2e ## everything that CI runs
+
+.PHONY: test-tools
+test-tools: # tshark, Chromium and a C compiler for the race detector, from Debian's packages
+	@tools/debian.sh tshark chromium gcc
+
+.PHONY: generate
+generate: web/node_modules/.installed ## generate code from its sources
+	go generate ./...
+	npm --prefix web run generate
+
+.PHONY: generated
+generated: generate # fails when a generated file is not current
+	@git diff --exit-code --stat -- '*_gen.go' '*.gen.d.ts' go.mod go.sum docs || { echo 'generated files are not current: run make generate and commit'; exit 1; }
+	go mod tidy -diff
+
+.PHONY: lint
+lint: .tools/bin/golangci-lint web/node_modules/.installed ## static checks, Go and TypeScript
+	.tools/bin/golangci-lint run ./...
+	npm --prefix web run lint
+
+.tools/bin/golangci-lint: tools/go.mod
+	go build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: race
+race: build library ## all Go tests under the race detector
+	CGO_ENABLED=1 ROCELENS_RACE=1 go test -race -shuffle=on -timeout=15m -json ./... | go run ./internal/testgate -allowed .ci/allowed-skips
+
+.PHONY: test-go
+test-go: build library ## all Go tests, without the race detector
+	go test -timeout=10m ./...
+
+.PHONY: test-web
+test-web: web/node_modules/.installed ## unit tests of the console
+	npm --prefix web test
+
+.PHONY: e2e
+e2e: build library ## the console in a real browser against the real service
+	npm --prefix web run e2e
+
+.PHONY: test-tshark
+test-tshark: ## compare every shared capture with tshark, field by field
+	@tools/debian.sh tshark
+	go test -count=1 -run 'Tshark' ./...
+
+FUZZTIME ?= 20s
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME
+	@for pkg in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	  echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+.PHONY: bench
+bench: build ## speed against tshark, tcpdump and capinfos in one run; benchmarks of the hot paths
+	@tools/debian.sh tshark tcpdump
+	go run ./bench
+
+.PHONY: golden-update
+golden-update: ## rewrite golden files; review the diff
+	go test ./dissector/... ./capture/... ./flow/... ./analysis/... ./cmd/... -update
+
+.PHONY: fmt
+fmt: .tools/bin/golangci-lint ## format the Go code
+	.tools/bin/golangci-lint fmt ./...
+
+.PHONY: clean
+clean: ## remove what was built; stored captures stay
+	rm -rf bin .tools web/node_modules $(LIBRARY)/node_modules
+	find web/dist -mindepth 1 ! -name .gitkeep -delete

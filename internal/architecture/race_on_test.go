@@ -1,0 +1,5 @@
+//go:build race
+
+package architecture
+
+const raceEnabled = true
