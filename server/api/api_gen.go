@@ -5,19 +5,13 @@ package api
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"path"
-	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
 	"github.com/oapi-codegen/runtime"
@@ -556,7 +550,7 @@ type Flow struct {
 	SourceQp    *int `json:"source_qp"`
 
 	// ThroughputBps bits per second on the wire from first to last packet
-	ThroughputBps *float32 `json:"throughput_bps"`
+	ThroughputBps *float64 `json:"throughput_bps"`
 	Truncated     int64    `json:"truncated"`
 
 	// Tunnel name of the innermost tunnel; absent without one
@@ -667,11 +661,11 @@ type Progress struct {
 	Bytes            int64         `json:"bytes"`
 	BytesTotal       int64         `json:"bytes_total"`
 	Packets          int64         `json:"packets"`
-	PacketsPerSecond float32       `json:"packets_per_second"`
+	PacketsPerSecond float64       `json:"packets_per_second"`
 	Phase            ProgressPhase `json:"phase"`
 
 	// SecondsLeft absent until it can be told
-	SecondsLeft *float32 `json:"seconds_left,omitempty"`
+	SecondsLeft *float64 `json:"seconds_left,omitempty"`
 }
 
 // ProgressPhase defines model for Progress.Phase.
@@ -704,7 +698,7 @@ type QueryResult struct {
 		// Type ClickHouse type
 		Type string `json:"type"`
 	} `json:"columns"`
-	ElapsedSeconds float32         `json:"elapsed_seconds"`
+	ElapsedSeconds float64         `json:"elapsed_seconds"`
 	RowCount       int             `json:"row_count"`
 	Rows           [][]interface{} `json:"rows"`
 	RowsRead       int64           `json:"rows_read"`
@@ -2799,195 +2793,4 @@ func (sh *strictHandler) GetService(ctx *gin.Context) {
 	} else if response != nil {
 		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
 	}
-}
-
-// Base64 encoded, compressed with deflate, json marshaled OpenAPI spec.
-// Stored as a slice of fixed-width chunks rather than one concatenated
-// const string: with thousands of chunks the chained `+` fold is several
-// times slower for the Go compiler than parsing a slice literal.
-var swaggerSpec = []string{
-	"3D37j9RIev/KJ+ekBcXMA4473fATN8AtCscOM2w20cI11fbX7dq2q0xVeXoaNP97VA/bZbvcbTMDiSIl",
-	"WqZdz+/9rPsaJbwoOUOmZHT2NSqJIAUqFOavc1KqSuDrF/oPyqKzqCQqi+KIkQKjsyix3xc0jeJI4OeK",
-	"CkyjMyUqjCOZZFgQPXPFRUFUdBZVlRmpdqWeLZWgbB3d3sbReSUkF3psijIRtFSU6+0Y3qhFYj4CX4HK",
-	"EEqyRljiiguMYnuozxWKnXcqu5h/goLcvEG2Vll09vjkJHSCVznfjt5zlfPtoUuWRCkUeu6/fj959LeP",
-	"X0/jxye3fwpc91YvI0vOJBooXwi+zLHQ/0w4U8iU/icpy5wmRAPiuLQj/v0PqaHy1dv1TwJX0Vn0b8ct",
-	"Go/tV3lcr2t27ML1t4wo2CJTsBWcrWPYZigwBsJS2OpvikPKDWDcah45mNsKXqJQ1N6AMJLvvmio9BG4",
-	"zVBlKEBxRXIJGc89AlhyniNh0W3crLAgqkMxKVH4SNECh3CMDekKlJJaqHR3Xn+hZQxfpEpjuPkSAxeA",
-	"Ral2oYVWVEi1KEmyQTXrBPWo/uZlQkq9o/4vW4dm0nQCZ2j6VihWJLFwpgoLeQjtNdPWM/Uybl0iBNnp",
-	"v3PybfctUEqyxuGFOUOQqIk3wTPYZjugClaE5pjGlqKohIJKSdlaczKBkghFSQ4rmmMMygxRhkAkMA6X",
-	"L/75PHQCy5FfAx+4qokxteQcnbEqz+MBRWrSJxJKIiWmwK9RwDajOYJAklKDrgbQg236kCwFX2sanMCM",
-	"dpxmqYw8fvqXABCthKvKnJMUUwOaKI4yvKmvMjiOpF8C2FjuFEoYWa7BNGXqL39uYaxJbY3CrKqIqqYS",
-	"2pUdrGFjmPzQtPd21G0c1SebQYK3vgj+PTJMY0jCgaIBbnOJ7jYdjqqJphU/0cdmR778AxOljzlgqIH8",
-	"60A/QDSp4GUZEo+WBaUlf40sp1GBKon5CnIu1TjKfm9wFkeaPqKPRmKkml6+BtCaU7ZZ2J8HipYUWBPM",
-	"m9dv/+P9f1+8XMSw4gIok4qwBOHl+59fXr59+X4WWwpMkF5jV9pNuIZkpFzkTmf3T3tyBhXLaUEVpgEC",
-	"7hOJgUhDJy0U9iD7DZVqiGeHndmyOCQ4PNMmALjeFZqN9xz5qmHaLrA+V1hhalS7JXMtgolA4EyjmwrY",
-	"kt0zSLUIpxIIbDOeo5EWzxopbT7onzSRbDOaZMBZvnNyHBJe5SksrQh99oFZyQ8ZMbJcoKxyJeGBUx8g",
-	"yU5qJfHwGSSatHI9WMtkqQyjwFKvXEkURx9YFEfIqkKDwV6l4Vcrq/XBozhyJ9XcYjaP4qhZ2wNbS5mv",
-	"KObpW54GuOE5rPTHWlFpHjUGBIG14FXpGKU4gl9WK6n5N+EVU7ASvDAcZOyJmpf1bRQeRXGPmJZUeQQ+",
-	"5Fb9nZv1AwKeKtluV3CpQNI1oyuaEKZgSVXNzPYo+gSWm83FJCwx51sg5sNPErY0Nfbu8BRJRvNUIJtM",
-	"8i1YA0Rvdh9eR8mMiM1P0oHdCCOjwkETJd5QqWRI6ozJB6P/gtcpkDA9OWhBjMmwFgsBVYnXKKja6a81",
-	"mWqtEsXRlghmSRSF4CJIhNckr0LiuCqWKGJQeKPggdtOAlnya4TH/3r6JAaSptqeQBlDhjcGkfKhJtLG",
-	"qu7JECf+3GUa4IUkinaGAlZ+spF7xHiHdnfOGJswNsFFQcRmvopIWDl5D84YJhq4Cxqiv0zLpAINhyy5",
-	"yiClwo6XVgi0C4ToMEWpKCPj+r/9vihIcnDM5zJMbKlMvC9BoKSVdRv3gn9kprC7s7Dli4n6RkRZ98rS",
-	"9ESEOY9MsgPXteOMrTjZiVlznpaVWhwi0rB5lYhksSTpxHuY4XrDOeMrlqJCUVCGk+elQZwZP28W4K1n",
-	"eBDuZtg8sBck1wMnX8kZC7MxVFAtbRcJL+lkGeQ8U33x2fsxMlks6qGL5W6ROKuDpCnVLEfyi46knbDU",
-	"QGbr+YZ/D2roX9qRel6lzYwFF+leGglenVcKxeKQ9LOjJK9EEtavzguaePOSUOFUeKtwmQ0GrlAIY/ql",
-	"RJG1IIW2Aoug5i2JyhaFqg4Qekl22ntczNFoJRdqIXArqFLIFtpOG+qcX19cgIUJ6PFG9VjDWmuj1+eX",
-	"57BtrGq6ztQeVMSRtZYIpHhNE22GbwVX2o20kQMbqFA84fnwJJf8/OX1aQzmv49jeM1WlNG/ExaMSJWS",
-	"LdaknM0mApUgTBYaJumdJi/IShMUI5v7WEYwcR/LaKnHKzV/qWsUEhd1hHmAHLKUJkybofHWgJtwamOe",
-	"aMesYhvGt0HDRDADp6mEq4fri4hFQW4WbOo0iUJTXYCyzmP4Vf//ixguX8TwX/qH87cXcHR0FDruHhlh",
-	"P41aT+6z5qQDDO2NDDjLKdWyLFHQY095IFphF/18yDpTmeDVOjPWRylH/LoSBUhMOEudiw5bKtC6e9ad",
-	"Uxy0AnauqXc0p+r9HUXFtDk4VeuqijHM9weIKGMojNNpRz+DmkqpynilwIrjobOTk/12RSi61zXdGxrp",
-	"Gt0D89lHSasyWlL15GGrf+LGcexKfc8W6VuPA5R2FLEnLXs2Rl8ejou4cam1XxD1NHvHM+gbSbH17Zwt",
-	"07NTPCnifC7fZ+v4Bb6965nKIbPWp0zfNux5C10T1vcLPFPVU+ZdSdDj9rBmdm6VI8+OpBl6bmPecjhe",
-	"qKX69GCh8boDQRMTVh9ypFncRo4LopzdsKK5soA6xOo9XrNHrTcbu+aVk68prkiVKy/UUptiLQfVPOXx",
-	"TssrUcd18/2J1hENMEmPpHss1SXi/VTrEec0iRKyIX9Gktv4Uxfvbf6kBgvfBBboocDNCsH+l45xPwjL",
-	"TJTtRPGCJrMGL+pM9cRZjd09bbixZqYaJ0jShYYXSjVvyqwbSGRTdaUWI9OW7WMajW1t5/du1qCpf/wh",
-	"SgzFd50dC9AQCV0YhnyBitB8SESNezMMjHXC2DKGJZFoLtncWn8ImnNVURCxO5gaNSe7coONzYI4I8zc",
-	"B65byK1TK/VxmIRld8EFWpXqGZxexYL57upQggM8r3aS+B+CYZoe6OQQjSb4BvHviWvvXrEPhXEAXrV4",
-	"DubL0r15jjnB07HA6Con6y6ka8Hb1yC+YeWbUlONp47tpIlsTcoWXCTZLComEZlRN1YZWV1k1VBQjQyy",
-	"JK0zOCwISUTi38/ZWlaT9SwsxtUiyTDZjGTAKFvxcClHThmeAS+1ARjDxdXbGN5dxGDRGIPWosGEzKxQ",
-	"o10+HDISdE0ZyfcSjh/RCIUpRhI24z7mvHjmNYqUJqqn5cft2orJqtQGaIMbkRbksFnQ2L59bhqCqePV",
-	"jJg1Bunt6WveCXJ3W5jW4+tg1vQ8p8nmZ15J/EmCSXmBcyBWJncqcFVJTMGW63UrWjryoFZRAYK1pQjh",
-	"EEBjdAW8Wqpy3FPPM4y68EqdLXPCNi7xqz0MlzU9JiU9TnniRC7elDmhTP9FJWwoM3ljV7J3sILFfK0P",
-	"GO+zAS+8SqMR5T01M7doVMmkeOu86KwZvShRLGwQwwO7I2U9LCPWIhuk9lNsyvqMx+6n+qXiBoghYWY3",
-	"k4scV2o0jFYxRXOgChLCYImgOvWI9fH6utGcNRQm8IEZvHoIj+80+b+8IUWZf0Mpkfycj8iuMIX3ya2m",
-	"s8/5+OEuWyO7DOYlfAfQFndE/TI7+/OZZYrnF69/kqBnx5BUCoyhcrMQfCufQSKvY/hDcgYPtOqxZwFi",
-	"dNDDMxv/MhUphMktCiASCKR8y3JulF6r6d1BEnkdxZGplf0YzEPZnTvXOD05OTkx32ihlzN/6x8ocz8E",
-	"fQWLDK+62JvX/HTQ79uPC3OrMM8vtIcwOQWeVwXrGkndJUfrH8IyshX3UAux/XqMtHo0dN2+FYQ5KSWm",
-	"jpVkUIwIvl2Y2puw2Bf98Ev9j5B13ftbz50D306gte8N9Mu5HC7cCf17dO2HPgz8Y8U+DYQAetWG5Xvq",
-	"W2Mu05hbXKOQo4Y3lZvFSiDOSn5hscQ0DYPBMp+tx5y1qDEZFimVZJmj9omJHDm0HYnMDAyfYfzOPTTV",
-	"A+MQxLyb9ncdgi6Envd68N2U+WGeTnhRYIc9JtQ71fw+nZ/jZqMpnP1Nh6p5ea5n645Z79kCLYiTNkA5",
-	"RExlyuVZIExiyudsoZAd9QxO2pRdXdPrqiG1PwFSkaIMulAN/huMTq8GaCGMd17BFVfdZY1QBOQblhlk",
-	"ju+ymFREhJFovmgkIkkyh0egDJgESVmCBpe/MnoDWHITZJnaJdCjyJaQvOPEgch5P3ZhvDmDmCDtNtX3",
-	"3XtdVYW0XQ4kz6GOFrlUnqPNI3ifIaS4oozaqjciUF9euznH2pQ6KtJACeu8Mr95nkTCyrkzmlThZGV1",
-	"TROF6aJJ1EwpTZsx1mQZjCssv3MBWBNpmAmzCVVW3UKpJvY1d6NpJVa9cqmZm9RRlZnT/GDf4pv83cmj",
-	"tQmxEqSYDHFznTmM9g337+aRZ861abaZsxojd+Y8L4g2a+ZouLsDrVYIe1DvZDDDkBqhoDC7DNKWPvSG",
-	"8OwKwo4c7cqXcJZ9KBdCwA8DNsBPPRKOm7yxL3v7cnWorW5Ho8+/Gueg1ktGT12++Odzq8BeqgwFQxWD",
-	"RBMVAEXyjWtu2fZ7Wk3Hi9xoNXb17s3RB/aBvbxGsXOxSSqBMPg01mf7Seu+StuM8ODy1Tn87c9P//rw",
-	"CF7Xtfgm9pcQZvoITU0+PKApMkVXVH/nqw/Mpuj1OTzwxCCw4ArbCn4zQmvjnG7woVG91pQw108xoQXJ",
-	"IaVrquQRvKcFWv2sj/XkyZO/6Rv++v7clN98YIww7vzFIzCNvqQxQRPCGFegMDctPZ9YleefYmCooXti",
-	"QPSGiLXt/rGbNO2Dy505o6ok1FFmeJApVcqz42NVySPKY3DeEZwenRydPASi4JMJl16fHtuF5PGn2BxU",
-	"L/aBFahIShSBDe7gk95V2+ufnpmtXMBHcQscIhVcPH9//jMkRAiK0vycIUlRwKdLnmCOTD5y7VCPXqef",
-	"juCq0EaPvU1BdrDED6zkUmGql23OVpPbJ9tvlNMEXca4RWl0Fj0vSZLho8dHJ21vuPdbG4aLhDsNPL94",
-	"HXkuZ3TqanUZKWl0Fj05OjWLlURlRpId+z1ma9t10lQUvU6js+gNleq8HhR3OvZ/D2cY2yHHrtH+Nv4a",
-	"bJ03PXWdznk/QubFx54eCo7dfux1uT8+OdnT4T6vs91v0gt0tz+3jwTwVSNGbF7B3SS8dnNYr2/eS2Eb",
-	"sDfraZbZolS2Hk+LVJN/9Bv1TB2wDISitaW95OlOM6Ar2cEjeMUF5B7rmbBahqZ3riDLvGZE046JxBjj",
-	"Xbo4F0gU1h2HA8LoHuIVzdH2WSkOMuPbkbcUnPc8/uyB/7LC06eHAp8f7VIo1d95uttDDzxRqB5JJdDW",
-	"kgQek1hS5tL8ofcV/PPefn9SDJHh+6arSAN7S6QnS03C+JmNjuv/U7KmLU2qj09Of8QBrxQXmD4zu5s0",
-	"i6TSRCmWiAxcRubunONUequFKDN9fW3FS4B7buNWFB5/bR8aubUMlaOtvOmywAvze8sCPaz/eciM/+AM",
-	"7+GKduOGnY1CR2NrCL61poLGf0FSV8dLR4VGUOb/A9XorX4YLXsEekdw/cLaqJixBTQFuidCCDMvRmgo",
-	"UmWNNE2ZmMZmVPPewpjMnacOmwdubj+OUtyxex2g/z7OvOVbddBF7XO7+Ch6H/8I9L67L15/bpEFBKQR",
-	"Lo4d1oSyGEyNjZEDpi/b3CEGYt4J0aTAhbbIq3ItiCkbmCMWju2i3wdH52bt/zMcGLdd8/eAsivFS2du",
-	"WxVgFYIwrotA461ca/ZrpBuVsMFyruA+Nu+PjFm1L1xC95uAfEdrYQjo5uUV7VvYt4/szo9eUFlySev8",
-	"fLvTYN170CoOJgbyjp8aEmjrJGw1/Y8Shk34c9Q5eeVCAr3dQ+aldFX6k5ijKUC/HXNf6mq9gPtikOxV",
-	"CxDpyvuTYAVW3074jYu0LrGspDKhdFNreaZFlvPktQDTrLPENWWMmhgEvLt4Cw9Obk5P9dfTvz7Uv7ku",
-	"FHhweW7+bv1p24Onf2TQQNZWICnBK+0HPOjEoGJgZBODYCKGhJUxJBgDTUQSw5qUD0fM+qZNYMYTaSMg",
-	"r58TCMB8WFDR8RpPQmG62X7p40Hdxv+iY9q0guz1Si0L3V0+GEZz7xM0YrMWBC709j2lwPFXV6l6OyoP",
-	"/oFGHETfGeajcty11NyDvbqy17hH8MYHB7tHCfchwguCjwrkCy94e1Akt28dfsvbhkPBqc37ds3Qjkuu",
-	"skX74EaYzVcklxh6OTDUFFsnN5ugKyjO607o/gl/YfmuSYu6yCSVsKKsfgwuJPZYvuscdKzevFdHviZl",
-	"oCjcpXa9niS/cNgvCJpRRNy/54V/RQK2iMo9KaNvPHJTW/wffM6zTrYckuhTzmFLaw3kHzTRXvfO0pgW",
-	"a8rup5zt9P+ftvHaV/bqm1pG3F0QXrTVA51wjn1HrCbyWkbW+34vJeTWP/5qaWivFrqoW6W/MzZcg9WI",
-	"PnIN2/ejkeqHycxbYObhLCXQxp6MFVo3KN8nNuLg+7hNi8KEN4AnMeYepKtOidYYut/7naY/Xuu9tUKN",
-	"r1wdkXMdqARCC0zBvUQZEGlVraoDwudJR/g87gmfGea063sOYGfv05vhxRSfv9T3lIoe6gNceG6r/0yd",
-	"1+eK5E1Pk3lpLkeT8K3L+O6BUf9umyZr+8Jkeq0j54qyNITirkDlwpyGryxr153Z92zYZ6Z5+cs+LnL9",
-	"zd8RWW6HsLjcmTeo74yC3+o3qDNsPO9aSKZEkSWRda7ZA3P9UoSNaLmepa8jOb3LiknXmFAvWEmzpWl1",
-	"2NnHMgWSFOrM8E/AtwwU0ZRgM+KUgbE8bHGeIYsCCy525rSi7vb/wMyrvnp5l84XhEp0uX79rTmD7biS",
-	"Noqu74dpG2/X22+5SOURnOfcPMzcM5ptlNFmKQ0AbHa8SyaXFXvnBMK01N48Auk0pPzg3J7fgKF39le6",
-	"ecTS4WrDimmFN+o4kdcHgoUhY8E2tMTOvjLtM20qicgNpvq3e2CQy6pOyJH0kaHUq3dvQCqi0NVM10xh",
-	"2cBjiWO0jUz7HVC/5UneVZxMaqbuNFkNC3IH8G4Od3do6q1tcYpGFRcbW4gkUP+hMu+V8RBU23uOCeUr",
-	"O+JHQNG2KEwAnxl4H8CzC7mSKaupDRw/O6BqWVpJHANe2/EyCr3mAaDvJjbqLcZKAurPdwbWf9qqorgR",
-	"+DGkVG7aajgqQW6pSjJMga9W7sMurOXcQ161NVGJPDqLXIGUyY25OeGKvTY1YQtYBv8jITIKhV6wG7XR",
-	"Uqjz1KpnnocWeIEJ11t7FYt2QuvyDlS1L+TaCZaMhsM9jLlH2b3sRY3Jj7f/EwAA//8=",
-}
-
-// decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
-// after base64-decoding and flate-decompressing the embedded blob.
-func decodeSpec() ([]byte, error) {
-	encoded := strings.Join(swaggerSpec, "")
-	compressed, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, fmt.Errorf("error base64 decoding spec: %w", err)
-	}
-	zr := flate.NewReader(bytes.NewReader(compressed))
-	var buf bytes.Buffer
-	if _, err := buf.ReadFrom(zr); err != nil {
-		return nil, fmt.Errorf("read flate: %w", err)
-	}
-	if err := zr.Close(); err != nil {
-		return nil, fmt.Errorf("close flate reader: %w", err)
-	}
-
-	return buf.Bytes(), nil
-}
-
-var rawSpec = decodeSpecCached()
-
-// a naive cache of the decoded OpenAPI spec
-func decodeSpecCached() func() ([]byte, error) {
-	data, err := decodeSpec()
-	return func() ([]byte, error) {
-		return data, err
-	}
-}
-
-// Constructs a synthetic filesystem for resolving external references when loading openapi specifications.
-func PathToRawSpec(pathToFile string) map[string]func() ([]byte, error) {
-	res := make(map[string]func() ([]byte, error))
-	if len(pathToFile) > 0 {
-		res[pathToFile] = rawSpec
-	}
-
-	return res
-}
-
-// GetSpec returns the OpenAPI specification corresponding to the generated
-// code in this file. External references in the spec are resolved through
-// PathToRawSpec; externally-referenced files must be embedded in their
-// corresponding Go packages (via the import-mapping feature). URL-based
-// external refs are not supported.
-func GetSpec() (swagger *openapi3.T, err error) {
-	resolvePath := PathToRawSpec("")
-
-	loader := openapi3.NewLoader()
-	loader.IsExternalRefsAllowed = true
-	loader.ReadFromURIFunc = func(loader *openapi3.Loader, url *url.URL) ([]byte, error) {
-		pathToFile := url.String()
-		pathToFile = path.Clean(pathToFile)
-		getSpec, ok := resolvePath[pathToFile]
-		if !ok {
-			err1 := fmt.Errorf("path not found: %s", pathToFile)
-			return nil, err1
-		}
-		return getSpec()
-	}
-	var specData []byte
-	specData, err = rawSpec()
-	if err != nil {
-		return
-	}
-	swagger, err = loader.LoadFromData(specData)
-	if err != nil {
-		return
-	}
-	return
-}
-
-// GetSpecJSON returns the raw JSON bytes of the embedded OpenAPI
-// specification: decompressed but not unmarshaled. External references
-// are not resolved here; the bytes are the spec exactly as embedded by
-// codegen. The result is cached at package init time, so repeated calls
-// are cheap.
-func GetSpecJSON() ([]byte, error) {
-	return rawSpec()
-}
-
-// GetSwagger returns the OpenAPI specification corresponding to the
-// generated code in this file.
-//
-// Deprecated: GetSwagger predates kin-openapi renaming openapi3.Swagger
-// to openapi3.T. Use [GetSpec] instead. This wrapper is retained for
-// backwards compatibility.
-func GetSwagger() (*openapi3.T, error) {
-	return GetSpec()
 }
