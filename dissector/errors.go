@@ -14,9 +14,6 @@ var (
 	ErrNotRDMA = errors.New("not RDMA")
 )
 
-// Reason says in one code what is wrong with a packet; its String is a phrase for people.
-type Reason uint8
-
 // Fault is the place and reason of a decode error.
 type Fault struct {
 	Layer  LayerType

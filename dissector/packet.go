@@ -16,7 +16,7 @@ const MaxDepth = 4
 type Meta struct {
 	Time           int64    // nanoseconds since the Unix epoch, UTC; meaningless unless HasTime
 	Number         uint64   // position in the capture, from 1, as Wireshark counts
-	OriginalLength uint32   // bytes on the wire; never used as a slice bound
+	OriginalLength uint32   // bytes on the wire, 0 when unknown; never used as a slice bound
 	Interface      uint32   // index of the capture's interface, from 0
 	LinkType       LinkType // how the first byte is to be read
 	FCSLength      uint8    // bytes of Ethernet FCS at the end of the frame, 0 to 8
@@ -32,12 +32,16 @@ func (a Address) Addr() netip.Addr { return netip.AddrFrom16(a).Unmap() }
 // String is the usual text of the address: dotted for IPv4, RFC 5952 for IPv6.
 func (a Address) String() string { return a.Addr().String() }
 
-// Layer is one header of the frame, or its payload: where it stands and what it is.
+// Layer is one header of the frame, or its payload: where it stands and what it is. Headers are whole;
+// payload, pad, ICRC, trailer and FCS are listed as far as they were captured.
 type Layer struct {
 	Type   LayerType
 	Offset uint16 // bytes from the start of the frame
 	Length uint16 // bytes of the header itself, without what it carries
 }
+
+// End is the offset of the first byte after the layer.
+func (l Layer) End() int { return int(l.Offset) + int(l.Length) }
 
 // Ethernet is the innermost Ethernet header with up to two of its VLAN tags.
 type Ethernet struct {
@@ -75,12 +79,15 @@ type UDP struct {
 
 // Tunnel is what the innermost tunnel says of itself.
 type Tunnel struct {
-	Type    LayerType // LayerVXLAN, LayerERSPAN2 ...; LayerNone when there is no tunnel
-	Depth   uint8     // tunnels around the innermost packet
-	ID      uint32    // VNI, GRE key, ERSPAN session or outermost MPLS label
-	Mirror  bool      // the tunnel carries a mirrored copy (ERSPAN), not traffic of its own
-	Outer   IP        // of the outermost IP header
-	OuterID uint32    // ERSPAN: VLAN of the original frame; otherwise 0
+	Type      LayerType // LayerVXLAN, LayerERSPAN2 ...; LayerNone when there is no tunnel
+	Depth     uint8     // tunnels around the innermost packet
+	Mirror    bool      // a tunnel of the stack carries mirrored copies (ERSPAN), not traffic of its own
+	Egress    bool      // ERSPAN III: mirrored on the way out of the switch's port
+	Truncated bool      // ERSPAN II and III: the switch cut the copy
+	ID        uint32    // VNI, GRE key, ERSPAN session or outermost MPLS label
+	OuterID   uint32    // ERSPAN II and III: VLAN of the original frame; otherwise 0
+	Timestamp uint32    // ERSPAN III: the switch's clock, in the unit that its granularity field says
+	Outer     IP        // of the outermost IP header
 }
 
 // Pause is a MAC control frame: 802.3x pause or priority flow control (IEEE 802.1Qbb).
@@ -90,8 +97,17 @@ type Pause struct {
 	Quanta      [8]uint16 // units of 512 bit times; pause uses element 0
 }
 
+// LRH is the local route header of native InfiniBand, 8 bytes (IBTA volume 1, section 7.7).
+type LRH struct {
+	VirtualLane    uint8 // 4 bits
+	ServiceLevel   uint8 // 4 bits
+	SourceLID      uint16
+	DestinationLID uint16
+}
+
 // Packet is everything that the dissector learnt from one frame. A field is meaningful when its layer is
-// in Layers, an extended header when its bit is in Has.
+// in Layers, an extended header when its bit is in Has; otherwise it is zero. Only Decode writes a Packet:
+// it clears no more than what an earlier Decode set.
 type Packet struct {
 	Meta Meta
 	Data []byte // the captured bytes; aliases Decode's argument
@@ -106,6 +122,7 @@ type Packet struct {
 	UDP      UDP
 	Tunnel   Tunnel
 	Pause    Pause
+	LRH      LRH
 
 	Has          infiniband.HeaderSet // which of the headers below were decoded
 	BTH          infiniband.BTH

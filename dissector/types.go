@@ -7,6 +7,8 @@ type LinkType uint16
 const (
 	LinkTypeNull     LinkType = 0
 	LinkTypeEthernet LinkType = 1
+	LinkTypeRaw12    LinkType = 12 // raw IP as most BSDs number it
+	LinkTypeRaw14    LinkType = 14 // raw IP as OpenBSD numbers it
 	LinkTypeRaw      LinkType = 101
 	LinkTypeLoop     LinkType = 108
 	LinkTypeLinuxSLL LinkType = 113
@@ -23,6 +25,11 @@ const (
 	PortUET    = 4793 // Ultra Ethernet Transport
 	PortVeRoCE = 4794
 	PortMRC    = 4971
+
+	PortVXLAN      = 4789
+	PortVXLANLinux = 8472 // of Linux before the IANA assignment
+	PortGENEVE     = 6081
+	PortMPLS       = 6635 // RFC 7510
 )
 
 // Ethertypes by which a protocol is recognised.
@@ -73,4 +80,15 @@ const (
 	ICRCGood                          // computed and equal
 	ICRCBad                           // computed and different
 	ICRCUndetermined                  // cut, fragmented, absent, or a covered field was rewritten by a tunnel
+)
+
+// ChecksumState is the verdict on a UDP checksum (RFC 768, RFC 8200 section 8.1).
+type ChecksumState uint8
+
+// Checksum verdicts.
+const (
+	ChecksumNotCheckable ChecksumState = iota // no UDP, cut, fragmented, or behind a source route
+	ChecksumAbsent                            // sent as zero: not computed
+	ChecksumRight
+	ChecksumWrong
 )

@@ -1,0 +1,95 @@
+package dissector
+
+// Reason says in one code what is wrong with a packet; its String is a phrase for people.
+type Reason uint8
+
+// Reasons. Each belongs to one error, but for ReasonNone.
+const (
+	ReasonNone Reason = iota
+
+	// With ErrTruncated.
+	ReasonCut // the header goes on past the captured bytes
+
+	// With ErrMalformed.
+	ReasonTooShort       // the header does not fit into the lengths around it
+	ReasonIPVersion      // the version nibble is not the one that the layer before announced
+	ReasonIPHeaderLength // IHL below 5, or header longer than the packet
+	ReasonIPTotalLength  // total length below the header's own
+	ReasonUDPLength      // length below 8, or longer than the IP payload
+	ReasonPad            // more pad than payload
+	ReasonGRHVersion     // GRH with an IP version other than 6
+	ReasonMPLSStack      // no label is marked as the bottom of the stack
+
+	// With ErrUnsupported.
+	ReasonLinkType        // a link type that is not decoded
+	ReasonTooManyLayers   // more than MaxLayers headers
+	ReasonTooManyTunnels  // more than MaxDepth tunnels
+	ReasonTooLong         // longer than offsets can say: 65,535 bytes
+	ReasonFragment        // a fragment that does not start its datagram
+	ReasonOpcode          // the base transport header has a reserved opcode
+	ReasonTransportHeader // the base transport header has a transport version other than 0
+	ReasonNotRD           // opcode of reliable datagrams, headers of another transport (ConnectX DC)
+	ReasonMRC
+	ReasonUET
+	ReasonVeRoCE
+	ReasonIWARP
+	ReasonEncrypted     // IPsec ESP or MACsec
+	ReasonVendorTag     // VN-Tag, FabricPath, provider backbone
+	ReasonTunnelVersion // a version of GRE, GENEVE or ERSPAN that is not decoded
+	ReasonTunnelPayload // the tunnel carries something that is not decoded
+	ReasonERFType       // an ERF record of another kind
+	ReasonIBRaw         // native InfiniBand without a base transport header
+	ReasonMACControl    // a MAC control opcode other than pause and PFC
+
+	// With ErrNotRDMA.
+	ReasonEtherType  // another ethertype
+	ReasonLLC        // an 802.3 frame of another protocol
+	ReasonIPProtocol // another IP protocol
+	ReasonUDPPort    // another UDP port
+	ReasonNotRoCE    // UDP port 4791, but no plausible base transport header
+)
+
+var reasonPhrases = [...]string{
+	ReasonNone:            "",
+	ReasonCut:             "cut by the capture",
+	ReasonTooShort:        "too short for its header",
+	ReasonIPVersion:       "IP version contradicts the layer before",
+	ReasonIPHeaderLength:  "IP header length out of range",
+	ReasonIPTotalLength:   "IP total length below its header",
+	ReasonUDPLength:       "UDP length out of range",
+	ReasonPad:             "more pad than payload",
+	ReasonGRHVersion:      "GRH version is not 6",
+	ReasonMPLSStack:       "MPLS label stack without a bottom",
+	ReasonLinkType:        "link type",
+	ReasonTooManyLayers:   "too many headers",
+	ReasonTooManyTunnels:  "too many nested tunnels",
+	ReasonTooLong:         "longer than 65,535 bytes",
+	ReasonFragment:        "IP fragment without the transport header",
+	ReasonOpcode:          "reserved opcode",
+	ReasonTransportHeader: "transport header version",
+	ReasonNotRD:           "opcode of reliable datagrams with headers of another transport",
+	ReasonMRC:             "MRC",
+	ReasonUET:             "UET",
+	ReasonVeRoCE:          "veRoCE",
+	ReasonIWARP:           "iWARP",
+	ReasonEncrypted:       "encrypted",
+	ReasonVendorTag:       "vendor tag",
+	ReasonTunnelVersion:   "tunnel version",
+	ReasonTunnelPayload:   "tunnel payload",
+	ReasonERFType:         "ERF record type",
+	ReasonIBRaw:           "InfiniBand without transport header",
+	ReasonMACControl:      "MAC control opcode",
+	ReasonEtherType:       "other ethertype",
+	ReasonLLC:             "other 802.3 frame",
+	ReasonIPProtocol:      "other IP protocol",
+	ReasonUDPPort:         "other UDP port",
+	ReasonNotRoCE:         "UDP port 4791 without a plausible transport header",
+}
+
+// String is a phrase for people, without its layer: "more pad than payload".
+func (r Reason) String() string {
+	if int(r) < len(reasonPhrases) {
+		return reasonPhrases[r]
+	}
+	return "unknown reason"
+}

@@ -1,0 +1,130 @@
+package dissector
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+const udpLength = 8
+
+// udp reads a UDP header (RFC 768) and goes on by its destination port.
+func (d *decoder) udp() error {
+	if !d.has(udpLength) {
+		return d.short(LayerUDP, udpLength)
+	}
+	b := d.data[d.off : d.off+udpLength]
+	length := int(binary.BigEndian.Uint16(b[4:]))
+	port := binary.BigEndian.Uint16(b[2:])
+	u := &d.p.UDP
+	u.SourcePort = binary.BigEndian.Uint16(b)
+	u.DestinationPort = port
+	u.Length = uint16(length) //nolint:gosec // read from 16 bits
+	u.Checksum = binary.BigEndian.Uint16(b[6:])
+	if carried := d.end - d.off; length != carried {
+		switch {
+		case length == 0 && carried > math.MaxUint16: // a jumbogram, or segmentation offload
+		case length < udpLength, length > carried && !d.p.Network.Fragment:
+			return d.fail(ErrMalformed, LayerUDP, ReasonUDPLength)
+		case length < carried:
+			d.shorten(d.off + length)
+		}
+	}
+	if !d.push(LayerUDP, udpLength) {
+		return d.full(LayerUDP)
+	}
+	if port == PortRoCEv2 {
+		return d.transport(ProtocolRoCEv2)
+	}
+	return d.udpPayload(port)
+}
+
+// udpPayload goes on by a port other than RoCEv2's. A datagram from a well-known port is an answer to
+// somebody whose own port happens to be the number.
+func (d *decoder) udpPayload(port uint16) error {
+	switch port {
+	case PortVXLAN, PortVXLANLinux:
+		return d.vxlan()
+	case PortGENEVE:
+		return d.geneve()
+	case PortMPLS:
+		return d.mpls()
+	case PortUET:
+		return d.neighbour(ProtocolUET, ReasonUET)
+	case PortVeRoCE:
+		return d.neighbour(ProtocolVeRoCE, ReasonVeRoCE)
+	case PortMRC:
+		return d.neighbour(ProtocolMRC, ReasonMRC)
+	}
+	return d.fail(ErrNotRDMA, LayerUDP, ReasonUDPPort)
+}
+
+func (d *decoder) neighbour(protocol Protocol, reason Reason) error {
+	if wellKnown(d.p.UDP.SourcePort) || d.end == d.off {
+		return d.fail(ErrNotRDMA, LayerUDP, ReasonUDPPort)
+	}
+	d.p.Protocol = protocol
+	return d.fail(ErrUnsupported, LayerPayload, reason)
+}
+
+// wellKnown tells whether a port is a server's. Zero, which NICs use as source port of a CNP, is not.
+func wellKnown(port uint16) bool { return port != 0 && port < 1024 }
+
+// UDPChecksum tells whether the checksum of the innermost UDP header is right. RoCEv2 senders are free to
+// leave it out, and most do.
+func UDPChecksum(p *Packet) ChecksumState {
+	at := p.last(LayerUDP)
+	if at < 1 || p.Network.Fragment {
+		return ChecksumNotCheckable
+	}
+	if p.UDP.Checksum == 0 {
+		return ChecksumAbsent
+	}
+	start := int(p.Layers[at].Offset)
+	end := start + int(p.UDP.Length)
+	if p.UDP.Length < udpLength || end > len(p.Data) || p.routed() {
+		return ChecksumNotCheckable
+	}
+	var sum uint64
+	if p.Network.Version == 4 {
+		sum = add16(sum, p.Network.Source[12:])
+		sum = add16(sum, p.Network.Destination[12:])
+	} else {
+		sum = add16(sum, p.Network.Source[:])
+		sum = add16(sum, p.Network.Destination[:])
+	}
+	sum += protocolUDP + uint64(p.UDP.Length)
+	sum = add16(sum, p.Data[start:end])
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	if sum == 0xffff {
+		return ChecksumRight
+	}
+	return ChecksumWrong
+}
+
+// routed tells whether an extension header stands between the innermost IPv6 header and its UDP header that
+// may be a routing header: the checksum is over the last of its addresses then.
+func (p *Packet) routed() bool { return p.Network.Version == 6 && p.Network.Options }
+
+// last is the index of the last layer of a type, or -1.
+func (p *Packet) last(t LayerType) int {
+	for i := int(min(p.LayerCount, MaxLayers)) - 1; i >= 0; i-- {
+		if p.Layers[i].Type == t {
+			return i
+		}
+	}
+	return -1
+}
+
+// add16 adds big-endian 16-bit words; an odd last byte is the upper half of one.
+func add16(sum uint64, b []byte) uint64 {
+	for len(b) >= 2 {
+		sum += uint64(binary.BigEndian.Uint16(b))
+		b = b[2:]
+	}
+	if len(b) == 1 {
+		sum += uint64(b[0]) << 8
+	}
+	return sum
+}
