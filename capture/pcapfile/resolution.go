@@ -3,6 +3,7 @@ package pcapfile
 import (
 	"math"
 	"math/bits"
+	"strconv"
 )
 
 const nanosPerSecond = 1_000_000_000
@@ -151,4 +152,12 @@ func (c *clock) ticks(nanos int64) (uint64, bool) {
 	}
 	fraction, _ = bits.Div64(rest>>(64-c.shift), rest<<c.shift, nanosPerSecond)
 	return seconds<<c.shift + fraction, true
+}
+
+// String is the unit as a power, such as "10^-6".
+func (r Resolution) String() string {
+	if r&resolutionBinary != 0 {
+		return "2^-" + strconv.Itoa(int(r&^resolutionBinary))
+	}
+	return "10^-" + strconv.Itoa(int(r))
 }

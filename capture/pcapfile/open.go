@@ -1,0 +1,184 @@
+package pcapfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+)
+
+// Open opens a capture file. Its content decides the format. Errors: ErrEmpty, ErrNotCapture (a *NotCaptureError says
+// what the file looks like), ErrShortHeader, ErrDamaged for compressed data that yields nothing, and those of os.Open.
+//
+// A plain file is mapped, and its frames lie in the map. A mapped file that somebody cuts short would end the process
+// by SIGBUS at the next touch of what is gone. Therefore each call of Next first asks for the file's size and then
+// reads with faults made into panics that it recovers, and reports such a file as partial; other goroutines get the
+// same protection from Source.Guard. Options.NoMap avoids maps where files change under their readers.
+func Open(path string, opts Options) (*Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open capture: %w", err) // os names the path
+	}
+	s, err := openFile(f, path, opts)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open capture %q: %w", path, err), f.Close())
+	}
+	return s, nil
+}
+
+func openFile(f *os.File, path string, opts Options) (*Source, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory: give one of the files in it")
+	}
+	if info.Mode().IsRegular() && !opts.NoMap {
+		head := make([]byte, sniffLength)
+		n, err := f.ReadAt(head, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if kind := sniff(head[:n]); kind == contentPcap || kind == contentPcapng {
+			if m, err := mapFile(f, info.Size()); err == nil {
+				return newMapped(m, f, path, kind)
+			}
+			// Not every file system maps; every one reads.
+		}
+	}
+	s, err := newStream(f, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append([]io.Closer{f}, s.closers...)
+	return s, nil
+}
+
+func newMapped(m *mapping, f *os.File, path string, kind content) (*Source, error) {
+	s := &Source{
+		name: path, mapped: m, closers: []io.Closer{f, m}, read: new(atomic.Int64), total: int64(len(m.data)),
+		in: input{buf: m.data},
+	}
+	if err := s.start(kind, ""); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return s, nil
+}
+
+// New reads a capture from a stream, such as standard input. name is for messages. Errors are those of Open. Closing
+// the Source does not close r.
+func New(r io.Reader, name string, opts Options) (*Source, error) {
+	s, err := newStream(r, name, opts)
+	if err != nil {
+		return nil, fmt.Errorf("read capture %q: %w", name, err)
+	}
+	return s, nil
+}
+
+func newStream(r io.Reader, name string, opts Options) (*Source, error) {
+	s := &Source{name: name, read: new(atomic.Int64)}
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			s.total, s.in.eager = info.Size(), true
+		}
+	}
+	raw := bufio.NewReaderSize(&countingReader{r: r, n: s.read}, 64<<10)
+	kind, err := peek(raw)
+	if err != nil {
+		return nil, err
+	}
+	compression := kind.compression()
+	if compression == "" {
+		s.in.r = raw
+		return s, s.start(kind, "")
+	}
+	unpacked, err := unpack(raw, kind, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, unpacked)
+	s.in.r = unpacked
+	if err := s.startUnpacked(compression); err != nil {
+		return nil, errors.Join(err, unpacked.Close())
+	}
+	return s, nil
+}
+
+// startUnpacked sniffs again, in what the compression held.
+func (s *Source) startUnpacked(compression string) error {
+	s.in.fill(sniffLength)
+	head := s.in.rest()
+	switch kind := sniff(head[:min(len(head), sniffLength)]); {
+	case kind == contentPcap, kind == contentPcapng:
+		return s.start(kind, compression)
+	case len(head) == 0 && s.in.err != nil:
+		return s.in.err
+	case len(head) == 0:
+		return fmt.Errorf("nothing is in the %s data: %w", compression, ErrEmpty)
+	case kind.compression() != "":
+		return &NotCaptureError{
+			LooksLike: fmt.Sprintf("%s data inside %s data", kind.compression(), compression),
+			Advice:    "unpack it once and try again",
+		}
+	default:
+		return refusalInside(head[:min(len(head), sniffLength)], compression)
+	}
+}
+
+func refusalInside(head []byte, compression string) error {
+	err := refusal(head)
+	var no *NotCaptureError
+	if errors.As(err, &no) && no.LooksLike != "" {
+		no.LooksLike += " inside " + compression + " data"
+	}
+	return err
+}
+
+// start reads the file header, for pcap, and sets the reader of records.
+func (s *Source) start(kind content, compression string) error {
+	s.report.Compression = compression
+	if kind == contentPcap {
+		s.report.Format, s.next = FormatPcap.String(), s.readPcap
+		return s.startPcap()
+	}
+	s.report.Format, s.next = FormatPcapng.String(), s.readPcapng
+	return s.startPcapng()
+}
+
+// peek sniffs a stream without taking from it.
+func peek(r *bufio.Reader) (content, error) {
+	// A pipe's first write may be shorter than what is looked at, and its second one late: four bytes decide.
+	head, err := r.Peek(4)
+	if len(head) == 0 {
+		if errors.Is(err, io.EOF) {
+			return contentUnknown, ErrEmpty
+		}
+		return contentUnknown, err
+	}
+	if kind := sniff(head); kind != contentUnknown {
+		return kind, nil
+	}
+	head, err = r.Peek(sniffLength)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return contentUnknown, err
+	}
+	if kind := sniff(head); kind != contentUnknown {
+		return kind, nil
+	}
+	return contentUnknown, refusal(head)
+}
+
+// countingReader counts what was taken from the file, for Progress.
+type countingReader struct {
+	r io.Reader
+	n *atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
