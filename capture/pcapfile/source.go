@@ -180,6 +180,9 @@ func (s *Source) why() string {
 // for another reason.
 func (s *Source) end(kept int) {
 	s.ended = true
+	if s.report.Packets+uint64(kept) == 0 && len(s.report.Skipped) > 0 {
+		s.note(s.in.offset(), "the end of the file; no packet of it could be read")
+	}
 	if why := s.why(); why != "" {
 		s.fault(s.in.offset(), kept, fmt.Sprintf("reading stopped at byte %d%s", s.in.offset(), why))
 	}

@@ -49,6 +49,7 @@ type Writer struct {
 	order      binary.AppendByteOrder
 	put        binary.ByteOrder
 	clocks     []clock
+	snap       uint32 // of the section's first interface; for simple packet blocks
 	buf        []byte
 	nanosecond bool
 }

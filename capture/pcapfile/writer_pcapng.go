@@ -3,6 +3,7 @@ package pcapfile
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/rocelens/rocelens/capture"
 )
@@ -44,7 +45,18 @@ func (w *Writer) AddInterface(i WriterInterface) error {
 	if resolution == 0 {
 		resolution = Nanoseconds
 	}
+	if !resolution.Valid() {
+		return fmt.Errorf("write capture: resolution %s is too fine to count to one second", resolution)
+	}
+	if len(i.Name) > maxText || len(i.Description) > maxText {
+		return fmt.Errorf("write capture: an interface's name or description is longer than %d bytes", maxText)
+	}
 	w.clocks = append(w.clocks, newClock(resolution, i.Offset))
+	if len(w.clocks) == 1 {
+		if w.snap = i.SnapLength; w.snap == 0 {
+			w.snap = math.MaxUint32
+		}
+	}
 	b := w.begin(blockInterface)
 	b = w.order.AppendUint16(b, i.LinkType)
 	b = append(b, 0, 0)
@@ -95,6 +107,10 @@ func (w *Writer) packetBlock(f *capture.Frame, original uint32) error {
 		return fmt.Errorf("write capture: frame of interface %d of %d", f.Interface, len(w.clocks))
 	}
 	if !f.HasTime && f.Interface == 0 {
+		if snap := w.snap; uint64(len(f.Data)) != uint64(min(original, snap)) {
+			return fmt.Errorf("write capture: a simple packet block tells no captured length, so it must be the lesser of the original (%d) and the snap length (%d), not %d",
+				original, snap, len(f.Data))
+		}
 		b := w.begin(blockSimple)
 		b = w.order.AppendUint32(b, original)
 		return w.end(pad(append(b, f.Data...)))
