@@ -125,6 +125,9 @@ func (d *decoder) transport(protocol Protocol) error {
 	h.PSN = binary.BigEndian.Uint32(b[8:]) & 0xffffff
 	p.Has = infiniband.HasBTH
 	p.Protocol = protocol
+	if d.end <= math.MaxUint16 && !p.Network.Fragment { // of a fragment nobody knows where pad and ICRC begin
+		p.ICRCOffset = uint16(d.end - icrcLength) //nolint:gosec // checked above
+	}
 	if !d.push(LayerBTH, infiniband.BTHLength) {
 		return d.full(LayerBTH)
 	}
@@ -196,11 +199,7 @@ func (d *decoder) doubtful(start, need int) error {
 	opcode := p.BTH.Opcode
 	vendor := opcode >= firstVendorOpcode
 	if p.Protocol == ProtocolRoCEv2 {
-		if !p.Network.Fragment {
-			p.ICRCOffset = uint16(min(d.end-icrcLength, math.MaxUint16)) //nolint:gosec // at least 12
-		}
 		state := VerifyICRC(p)
-		p.ICRCOffset = 0
 		looksRight := p.BTH.TransportVersion == 0 && plausible(p)
 		if state != ICRCGood && (!looksRight || (state == ICRCBad && !vendor)) {
 			return d.notRoCE(start)
@@ -239,6 +238,7 @@ func (d *decoder) notRoCE(start int) error {
 	p.Layers[p.LayerCount] = Layer{}
 	p.BTH = infiniband.BTH{}
 	p.Has = 0
+	p.ICRCOffset = 0
 	p.Protocol = ProtocolOther
 	return d.failAt(start, ErrNotRDMA, LayerUDP, ReasonNotRoCE)
 }
@@ -316,9 +316,8 @@ func (d *decoder) tail() error {
 	}
 	payloadEnd := d.end
 	pad := int(p.BTH.PadCount)
-	if !p.Network.Fragment { // of the first fragment nobody knows where pad and ICRC begin
+	if p.ICRCOffset != 0 {
 		payloadEnd -= icrcLength + pad
-		p.ICRCOffset = uint16(d.end - icrcLength) //nolint:gosec // checked above
 	}
 	start := d.off
 	p.PayloadOffset = uint16(start)                    //nolint:gosec // not behind end
