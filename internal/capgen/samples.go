@@ -1,0 +1,57 @@
+package capgen
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/rocelens/rocelens/capture/pcapfile"
+)
+
+// sample is a capture small enough to be kept beside the code.
+type sample struct {
+	name   string
+	format pcapfile.Format
+	config Config
+}
+
+// samples are the captures in testdata/, which documentation and tests speak of.
+func samples() []sample {
+	ring := Default()
+	ring.Seed, ring.Packets, ring.Connections = 22, 520, 4
+	ring.PathMTU, ring.MinMessage, ring.MaxMessage, ring.Burst, ring.AckEvery = 256, 2048, 4096, 3, 1
+	ring.Ring, ring.FaultyConnection = true, 3
+	ring.Faults = Faults{LossBefore: 0.4, Mark: 0.5}
+	ring.Interface = "swp3"
+
+	mix := Default()
+	mix.Seed, mix.Packets, mix.Connections = 7, 420, 6
+	mix.Encapsulations = []Encapsulation{IPv4, IPv6, VLAN, RoCEv1, VXLAN, ERSPAN2}
+	mix.Mix = Mix{Write: 3, Send: 3, Read: 3, Atomic: 1}
+	mix.PathMTU, mix.MinMessage, mix.MaxMessage = 512, 1, 2000
+	mix.Background = 40
+
+	return []sample{
+		{"allreduce-loss.pcapng", pcapfile.FormatPcapng, ring},
+		{"read-write-mix.pcap", pcapfile.FormatPcap, mix},
+	}
+}
+
+// SampleNames lists the samples.
+func SampleNames() []string {
+	var names []string
+	for _, s := range samples() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Sample writes a sample and returns the truth about it.
+func Sample(w io.Writer, name string) (Truth, error) {
+	all := samples()
+	i := slices.IndexFunc(all, func(s sample) bool { return s.name == name })
+	if i < 0 {
+		return Truth{}, fmt.Errorf("unknown sample %q: one of %v", name, SampleNames())
+	}
+	return Generate(w, all[i].format, all[i].config)
+}
