@@ -1,0 +1,122 @@
+package tree_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/internal/framefile"
+	"github.com/rocelens/rocelens/dissector/tree"
+)
+
+// checkTree asserts what holds for every tree: each bit of the frame belongs to exactly one leaf, children
+// lie within their parents in order, and text and JSON can be written.
+func checkTree(tb testing.TB, frame []byte, n *tree.Node) {
+	tb.Helper()
+	at := 0
+	var walk func(n *tree.Node)
+	walk = func(n *tree.Node) {
+		require.NotEmpty(tb, n.Name)
+		from, to := bitRange(n)
+		leaf := true
+		for _, c := range n.Children {
+			if c.Length > 0 {
+				leaf = false
+				cFrom, cTo := bitRange(c)
+				require.True(tb, cFrom >= from && cTo <= to, "%s reaches out of %s", c.Name, n.Name)
+			}
+			walk(c)
+		}
+		if leaf && n.Length > 0 {
+			require.Equal(tb, at, from, "%s starts at bit %d, the leaf before it ends at %d", n.Name, from, at)
+			at = to
+		}
+	}
+	walk(n)
+	require.Equal(tb, len(frame)*8, at, "every bit of the frame has a leaf")
+	require.NoError(tb, tree.WriteText(io.Discard, n))
+	_, err := json.Marshal(n)
+	require.NoError(tb, err)
+}
+
+func bitRange(n *tree.Node) (from, to int) {
+	from = n.Offset*8 + n.BitOffset
+	if n.BitLength != 0 {
+		return from, from + n.BitLength
+	}
+	return from, from + n.Length*8
+}
+
+// captures are the dissector's own test captures.
+func captures(tb testing.TB) []string {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "*.pcap"))
+	require.NoError(tb, err)
+	require.NotEmpty(tb, files)
+	return files
+}
+
+func TestEveryBitHasOneLeaf(t *testing.T) {
+	var p dissector.Packet
+	for _, file := range captures(t) {
+		for _, f := range framefile.Read(t, file) {
+			for n := 0; n <= len(f.Data); n++ { // cut at every length
+				f.Meta.OriginalLength = max(f.Meta.OriginalLength, uint32(len(f.Data)))
+				if n > 120 && n < len(f.Data)-12 {
+					continue // within payload one length is like another
+				}
+				err := dissector.Decode(f.Data[:n], f.Meta, &p)
+				checkTree(t, f.Data[:n], tree.Build(&p, err))
+			}
+		}
+	}
+}
+
+// The same over every public capture, whole frames only.
+func TestEveryBitHasOneLeafInPublicCaptures(t *testing.T) {
+	dir := framefile.Shared(t, filepath.Join("..", ".."))
+	var p dissector.Packet
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if filepath.Ext(path) == ".tsv" || filepath.Ext(path) == ".md" {
+			return nil
+		}
+		frames := framefile.Read(t, path)
+		for _, f := range frames[:min(len(frames), 200)] {
+			err := dissector.Decode(f.Data, f.Meta, &p)
+			checkTree(t, f.Data, tree.Build(&p, err))
+			line := tree.Summary(&p, err)
+			require.NotEmpty(t, line.Protocol)
+			require.NotEmpty(t, line.Info, "%s frame %d", path, f.Meta.Number)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+func FuzzBuild(f *testing.F) {
+	for _, file := range captures(f) {
+		frames := framefile.Read(f, file)
+		if len(frames) > 0 {
+			frame := frames[min(3, len(frames)-1)]
+			f.Add(frame.Data, uint16(frame.Meta.LinkType), frame.Meta.FCSLength, uint32(len(frame.Data)))
+		}
+	}
+	f.Add(bytes.Repeat([]byte{0x45}, 80), uint16(228), uint8(4), uint32(0))
+	f.Fuzz(func(t *testing.T, frame []byte, link uint16, fcs uint8, wire uint32) {
+		var p dissector.Packet
+		err := dissector.Decode(frame, dissector.Meta{
+			LinkType: dissector.LinkType(link), FCSLength: fcs % 9, OriginalLength: wire,
+		}, &p)
+		checkTree(t, frame, tree.Build(&p, err))
+		tree.Summary(&p, err)
+	})
+}

@@ -1,0 +1,189 @@
+package tree
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/rocelens/rocelens/dissector"
+)
+
+// bytes is a run of bytes that is one field.
+func (b *builder) bytes(name, field string, l dissector.Layer) *Node {
+	g := b.group(name, field, l)
+	g.node.Value = g.data
+	g.node.Meaning = byteCount(len(g.data))
+	return g.node
+}
+
+func byteCount(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+func (b *builder) payload(l dissector.Layer) *Node {
+	n := b.bytes("Payload", "infiniband.payload", l)
+	if wire := int(b.p.PayloadLength); n.Length < wire {
+		n.Meaning = fmt.Sprintf("%d of %s captured", n.Length, byteCount(wire))
+		n.Severity = SeverityWarning
+	}
+	return n
+}
+
+// mad reads the header that all management datagrams share (IBTA volume 1, section 13.4.2), and names those
+// of the connection manager.
+func (b *builder) mad(l dissector.Layer) *Node {
+	const header, dataOffset = 24, 24
+	g := b.group("MAD", "infiniband.mad", l)
+	if !g.has(0, header) {
+		g.rest("Data", "infiniband.mad.data", 0)
+		return g.node
+	}
+	g.hex("Base version", "infiniband.mad.baseversion", 0, 1)
+	class := g.hex("Management class", "infiniband.mad.mgmtclass", 1, 1)
+	class.Meaning = named(class.Meaning, madClass(g.data[1]))
+	g.hex("Class version", "infiniband.mad.classversion", 2, 1)
+	g.hex("Method", "infiniband.mad.method", 3, 1)
+	g.hex("Status", "infiniband.mad.status", 4, 2)
+	g.hex("Class specific", "infiniband.mad.classspecific", 6, 2)
+	g.hex("Transaction ID", "infiniband.mad.transactionid", 8, 8)
+	attribute := g.hex("Attribute ID", "infiniband.mad.attributeid", 16, 2)
+	g.hex("Reserved", "", 18, 2)
+	g.hex("Attribute modifier", "infiniband.mad.attributemodifier", 20, 4)
+	g.rest("Data", "infiniband.mad.data", dataOffset)
+	g.node.Meaning = madClass(g.data[1])
+	if name := madName(g.data); name != "" {
+		attribute.Meaning = named(attribute.Meaning, name)
+		g.node.Meaning = name
+	}
+	return g.node
+}
+
+// madClass names a management class (IBTA volume 1, section 13.4.4).
+func madClass(class byte) string {
+	switch class {
+	case 0x01, 0x81:
+		return "subnet management"
+	case 0x03:
+		return "subnet administration"
+	case 0x04:
+		return "performance management"
+	case 0x06:
+		return "device management"
+	case 0x07:
+		return "communication management"
+	}
+	return ""
+}
+
+// madName names a message of the connection manager (IBTA volume 1, section 12.6); others have none here.
+func madName(mad []byte) string {
+	const communication, attribute, first = 0x07, 16, 0x10
+	if len(mad) < attribute+2 || mad[1] != communication {
+		return ""
+	}
+	names := [...]string{
+		"CM REQ", "CM MRA", "CM REJ", "CM REP", "CM RTU", "CM DREQ", "CM DREP", "CM SIDR REQ", "CM SIDR REP", "CM LAP", "CM APR",
+	}
+	i := int(binary.BigEndian.Uint16(mad[attribute:])) - first
+	if i < 0 || i >= len(names) {
+		return ""
+	}
+	return names[i]
+}
+
+// icrc shows the invariant CRC as it stands on the wire, least significant byte first, with the verdict.
+func (b *builder) icrc(l dissector.Layer) *Node {
+	g := b.group("ICRC", "infiniband.invariant.crc", l)
+	g.node.Value = g.value(0, len(g.data))
+	g.node.Meaning = fmt.Sprintf("0x%0*x", 2*len(g.data), g.node.Value)
+	b.icrcVerdict(g)
+	return g.node
+}
+
+// icrcVerdict adds what comes out when the CRC is computed.
+func (b *builder) icrcVerdict(g *group) {
+	const field = "infiniband.invariant.crc.status"
+	verdict := func(status, why string) *Node {
+		g.node.Meaning += ", " + why
+		return g.computed("Status", field, status, why)
+	}
+	switch dissector.VerifyICRC(b.p) {
+	case dissector.ICRCGood:
+		verdict("good", "right")
+	case dissector.ICRCBad:
+		why := "wrong"
+		if port, ok := dissector.FindRewrittenPort(b.p); ok {
+			why = fmt.Sprintf("wrong; it would be right for UDP source port %d", port)
+		}
+		verdict("bad", why).Severity = SeverityError
+		g.node.Severity = SeverityError
+		if computed, ok := b.computedICRC(); ok {
+			g.computed("Computed", "infiniband.invariant.crc.computed", uint64(computed), fmt.Sprintf("0x%08x", computed))
+		}
+	case dissector.ICRCNotChecked, dissector.ICRCUndetermined:
+		verdict("undetermined", "cannot tell: "+b.whyUndetermined())
+	}
+}
+
+// computedICRC is the value that should stand on the wire, its first byte in the highest eight bits.
+func (b *builder) computedICRC() (uint32, bool) {
+	before := 0 // layers before the BTH that are covered
+	switch b.p.Protocol {
+	case dissector.ProtocolRoCEv2, dissector.ProtocolMRC:
+		before = 2
+	case dissector.ProtocolRoCEv1:
+		before = 1
+	case dissector.ProtocolInfiniBand:
+		return b.computedFrom(b.last(dissector.LayerLRH))
+	case dissector.ProtocolOther, dissector.ProtocolMetaRoCE, dissector.ProtocolUET, dissector.ProtocolVeRoCE,
+		dissector.ProtocolIWARP, dissector.ProtocolPause:
+		return 0, false
+	}
+	return b.computedFrom(b.last(dissector.LayerBTH) - before)
+}
+
+func (b *builder) computedFrom(layer int) (uint32, bool) {
+	if layer < 0 {
+		return 0, false
+	}
+	start, end := int(b.p.Layers[layer].Offset), int(b.p.ICRCOffset)
+	if start > end || end > len(b.p.Data) {
+		return 0, false
+	}
+	computed, ok := dissector.ComputeICRC(b.p.Protocol, b.p.Data[start:end])
+	return bits.ReverseBytes32(computed), ok
+}
+
+// last is the index of the last layer of a type, or -1.
+func (b *builder) last(t dissector.LayerType) int {
+	for i := len(b.layers) - 1; i >= 0; i-- {
+		if b.layers[i].Type == t {
+			return i
+		}
+	}
+	return -1
+}
+
+// whyUndetermined says why there is no verdict on the ICRC.
+func (b *builder) whyUndetermined() string {
+	const size = 4
+	at := int(b.p.ICRCOffset)
+	switch {
+	case b.p.Network.Fragment:
+		return "fragment of a datagram"
+	case at == 0:
+		return "the packet was not decoded up to its end"
+	case at+size > len(b.p.Data):
+		return "cut by the capture"
+	case b.p.Network.Version == 6 && b.p.Network.Options:
+		return "IPv6 extension headers"
+	case binary.BigEndian.Uint32(b.p.Data[at:]) == 0:
+		return "zero, captured before the NIC filled it in"
+	case b.p.Network.Options:
+		return "IPv4 options, which routers may change"
+	}
+	return "a covered field may have been rewritten"
+}

@@ -1,0 +1,183 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// Line is a packet in a list of packets.
+type Line struct {
+	Source      string `json:"source"`      // innermost address: IP, GID, or MAC when there is none
+	Destination string `json:"destination"` // likewise
+	Protocol    string `json:"protocol"`    // "RoCEv2", "RoCEv1", "InfiniBand", "CNP", "PFC", "TCP", "ARP" ...
+	Info        string `json:"info"`        // "RC RDMA WRITE First PSN=0x000064 (100) QP=0x000011 len=1024 [ECN CE]"
+}
+
+// Summary puts a packet into one line. Like [Build] it takes what Decode filled in and returned.
+func Summary(p *dissector.Packet, err error) Line {
+	line := Line{Protocol: protocolName(p)}
+	line.Source, line.Destination = endpoints(p)
+	var info strings.Builder
+	switch {
+	case p.Protocol == dissector.ProtocolPause:
+		line.Protocol, line.Info = pauseSummary(&p.Pause)
+		return line
+	case p.Has&infiniband.HasBTH != 0:
+		transportSummary(&info, p)
+	case errors.Is(err, dissector.ErrNotRDMA):
+		line.Protocol, line.Info = otherSummary(p, err)
+		return line
+	default:
+		info.WriteString(line.Protocol)
+	}
+	if p.BTH.Opcode.IsCNP() && p.Has&infiniband.HasBTH != 0 {
+		line.Protocol = "CNP"
+	}
+	if p.Network.ECN == dissector.ECNCE && p.Network.Version != 0 {
+		info.WriteString(" [ECN CE]")
+	}
+	if t := &p.Tunnel; t.Type != dissector.LayerNone {
+		fmt.Fprintf(&info, " [%s %d]", t.Type, t.ID)
+	}
+	switch {
+	case errors.Is(err, dissector.ErrTruncated):
+		info.WriteString(" [" + faultText(p) + "]")
+	case errors.Is(err, dissector.ErrMalformed):
+		info.WriteString(" [malformed: " + faultText(p) + "]")
+	case errors.Is(err, dissector.ErrUnsupported):
+		info.WriteString(" [not decoded: " + faultText(p) + "]")
+	}
+	line.Info = strings.TrimSpace(info.String())
+	return line
+}
+
+// protocolName names a packet's protocol, or the last layer that was read.
+func protocolName(p *dissector.Packet) string {
+	switch p.Protocol {
+	case dissector.ProtocolRoCEv1:
+		return "RoCEv1"
+	case dissector.ProtocolRoCEv2:
+		return "RoCEv2"
+	case dissector.ProtocolInfiniBand:
+		return "InfiniBand"
+	case dissector.ProtocolMetaRoCE:
+		return "MetaRoCE"
+	case dissector.ProtocolMRC:
+		return "MRC"
+	case dissector.ProtocolUET:
+		return "UET"
+	case dissector.ProtocolVeRoCE:
+		return "veRoCE"
+	case dissector.ProtocolIWARP:
+		return "iWARP"
+	case dissector.ProtocolPause:
+		return "pause"
+	case dissector.ProtocolOther:
+	}
+	if n := int(min(p.LayerCount, dissector.MaxLayers)); n > 0 {
+		return p.Layers[n-1].Type.String()
+	}
+	return "unknown"
+}
+
+// endpoints are the innermost addresses of the packet.
+func endpoints(p *dissector.Packet) (source, destination string) {
+	if p.Network.Version != 0 {
+		return p.Network.Source.String(), p.Network.Destination.String()
+	}
+	if p.Protocol == dissector.ProtocolInfiniBand {
+		return fmt.Sprintf("LID %d", p.LRH.SourceLID), fmt.Sprintf("LID %d", p.LRH.DestinationLID)
+	}
+	for _, l := range p.Layers[:min(p.LayerCount, dissector.MaxLayers)] {
+		if l.Type == dissector.LayerEthernet {
+			return macText(p.Ethernet.Source[:]), macText(p.Ethernet.Destination[:])
+		}
+	}
+	return "", ""
+}
+
+// transportSummary tells what a packet with a base transport header does.
+func transportSummary(info *strings.Builder, p *dissector.Packet) {
+	h := &p.BTH
+	fmt.Fprintf(info, "%s PSN=0x%06x (%d) QP=0x%06x", h.Opcode, h.PSN, h.PSN, h.DestinationQP)
+	if p.Has&infiniband.HasDETH != 0 {
+		fmt.Fprintf(info, " SrcQP=0x%06x", p.DETH.SourceQP)
+	}
+	switch {
+	case p.Has&infiniband.HasRETH != 0 && h.Opcode.IsReadRequest():
+		fmt.Fprintf(info, " DMA=%d", p.RETH.DMALength)
+	case p.Has&infiniband.HasRETH != 0 && h.Opcode.IsFirst():
+		fmt.Fprintf(info, " len=%d of DMA=%d", p.PayloadLength, p.RETH.DMALength)
+	case h.Opcode.CarriesPayload():
+		fmt.Fprintf(info, " len=%d", p.PayloadLength)
+	}
+	if p.Has&infiniband.HasAETH != 0 {
+		fmt.Fprintf(info, " MSN=%d %s", p.AETH.MSN, p.AETH.Syndrome)
+	}
+	if p.Has&infiniband.HasImmDt != 0 {
+		fmt.Fprintf(info, " imm=0x%08x", p.ImmDt.Data)
+	}
+	if p.Has&infiniband.HasIETH != 0 {
+		fmt.Fprintf(info, " invalidate R_Key=0x%08x", p.IETH.RemoteKey)
+	}
+	if h.AckRequest {
+		info.WriteString(" [ack request]")
+	}
+	if name := madName(p.Payload()); name != "" && p.Has&infiniband.HasDETH != 0 && h.DestinationQP == infiniband.GeneralServicesQP {
+		info.WriteString(" " + name)
+	}
+}
+
+func pauseSummary(p *dissector.Pause) (protocol, info string) {
+	const pfc = 0x0101
+	if p.Opcode != pfc {
+		if p.Quanta[0] == 0 {
+			return "pause", "resume"
+		}
+		return "pause", fmt.Sprintf("pause for %d quanta", p.Quanta[0])
+	}
+	var text []string
+	for class, quanta := range p.Quanta {
+		if p.ClassEnable>>class&1 == 0 {
+			continue
+		}
+		if quanta == 0 {
+			text = append(text, fmt.Sprintf("class %d resume", class))
+		} else {
+			text = append(text, fmt.Sprintf("class %d pause for %d quanta", class, quanta))
+		}
+	}
+	if text == nil {
+		return "PFC", "no class"
+	}
+	return "PFC", strings.Join(text, ", ")
+}
+
+// otherSummary takes protocol and text of a packet that is not RDMA from its tree.
+func otherSummary(p *dissector.Packet, err error) (protocol, info string) {
+	var last *Node
+	for _, n := range Build(p, err).Children[1:] {
+		switch n.Field {
+		case "tcp.payload", "icmp.data", "eth.fcs", "eth.trailer":
+		default:
+			last = n
+		}
+	}
+	if last == nil {
+		return "unknown", "empty frame"
+	}
+	switch last.Field {
+	case "udp.payload":
+		name := strings.TrimSuffix(last.Name, " payload")
+		return name, fmt.Sprintf("port %d > port %d, %s", p.UDP.SourcePort, p.UDP.DestinationPort, last.Meaning)
+	case "data":
+		if last.Name == "Not decoded" {
+			return protocolName(p), p.Fault.Reason.String() + ", " + last.Meaning
+		}
+	}
+	return last.Name, last.Meaning
+}

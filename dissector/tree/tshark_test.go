@@ -1,0 +1,238 @@
+package tree_test
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/internal/framefile"
+	"github.com/rocelens/rocelens/dissector/tree"
+)
+
+// compared are the fields that must equal tshark's, in every packet that tshark takes for InfiniBand.
+var compared = []string{
+	"frame.len", "frame.cap_len", "eth.src", "eth.dst", "vlan.id", "vlan.priority",
+	"ip.src", "ip.dst", "ip.id", "ip.ttl", "ip.dsfield.dscp", "ip.dsfield.ecn",
+	"ipv6.src", "ipv6.dst", "ipv6.tclass.dscp", "ipv6.tclass.ecn", "udp.srcport", "udp.dstport",
+	"infiniband.lrh.slid", "infiniband.lrh.dlid", "infiniband.grh.sgid", "infiniband.grh.dgid",
+	"infiniband.bth.opcode", "infiniband.bth.se", "infiniband.bth.m", "infiniband.bth.padcnt", "infiniband.bth.tver",
+	"infiniband.bth.p_key", "infiniband.bth.destqp", "infiniband.bth.a", "infiniband.bth.psn",
+	"infiniband.deth.q_key", "infiniband.deth.srcqp",
+	"infiniband.reth.va", "infiniband.reth.r_key", "infiniband.reth.dmalen",
+	"infiniband.aeth.syndrome", "infiniband.aeth.syndrome.opcode", "infiniband.aeth.syndrome.credit_count",
+	"infiniband.aeth.syndrome.timer", "infiniband.aeth.syndrome.error_code", "infiniband.aeth.msn",
+	"infiniband.atomiceth.swapdt", "infiniband.atomiceth.cmpdt", "infiniband.atomicacketh.origremdt",
+	"infiniband.immdt", "infiniband.ieth", "infiniband.invariant.crc", "infiniband.variant.crc",
+	"infiniband.mad.mgmtclass", "infiniband.mad.method", "infiniband.mad.attributeid", "infiniband.mad.transactionid",
+}
+
+// compare holds the trees of a capture against tshark's rows, one a packet, and returns the differences as
+// "field ours theirs" with the number of the packet.
+func compare(t *testing.T, frames []framefile.Frame, rows []map[string]string) (packets int) {
+	t.Helper()
+	byNumber := map[string]framefile.Frame{}
+	for _, f := range frames {
+		byNumber[strconv.FormatUint(f.Meta.Number, 10)] = f
+	}
+	var p dissector.Packet
+	for _, row := range rows {
+		f, ok := byNumber[row["frame.number"]]
+		if !ok || row["infiniband.bth.opcode"] == "" {
+			continue
+		}
+		packets++
+		err := dissector.Decode(f.Data, f.Meta, &p)
+		ours := fields(tree.Build(&p, err))
+		for _, field := range compared {
+			theirs, asked := row[field]
+			if !asked || slices.ContainsFunc(deliberate, func(d difference) bool { return d.applies(&p, err, field, row) }) {
+				continue
+			}
+			want := normalAll(theirs)
+			if field == "infiniband.immdt" || field == "infiniband.ieth" {
+				want = hexOnce(theirs) // printed as bytes, and twice
+			}
+			assert.Equal(t, want, ours[field], "frame %s, %s (%v)", row["frame.number"], field, p.BTH.Opcode)
+		}
+		if t.Failed() {
+			return packets
+		}
+	}
+	return packets
+}
+
+// fields collects the values of every field of a tree in tshark's order and a common form.
+func fields(root *tree.Node) map[string][]string {
+	values := map[string][]string{}
+	root.Walk(func(n *tree.Node) bool {
+		if n.Field != "" && n.Value != nil {
+			values[n.Field] = append(values[n.Field], normal(fmt.Sprint(n.Value)))
+		}
+		return true
+	})
+	return values
+}
+
+// normalAll splits tshark's list of the values of a field.
+func normalAll(text string) []string {
+	if text == "" {
+		return nil
+	}
+	var values []string
+	for v := range strings.SplitSeq(text, ",") {
+		values = append(values, normal(v))
+	}
+	return values
+}
+
+func hexOnce(text string) []string {
+	first, _, _ := strings.Cut(text, ",")
+	n, err := strconv.ParseUint(first, 16, 32)
+	if err != nil {
+		return nil
+	}
+	return []string{strconv.FormatUint(n, 10)}
+}
+
+// normal brings numbers of any base, flags and addresses to one form.
+func normal(v string) string {
+	switch v {
+	case "true", "True":
+		return "1"
+	case "false", "False":
+		return "0"
+	}
+	if n, err := strconv.ParseUint(v, 0, 64); err == nil {
+		return strconv.FormatUint(n, 10)
+	}
+	return strings.TrimPrefix(v, "::ffff:")
+}
+
+// difference is a place where the tree is not to be what tshark makes of the packet.
+type difference struct {
+	why     string
+	applies func(p *dissector.Packet, err error, field string, row map[string]string) bool
+}
+
+// behindBTH tells whether a field belongs to what follows the BTH.
+func behindBTH(field string) bool {
+	return strings.HasPrefix(field, "infiniband.") && !strings.HasPrefix(field, "infiniband.bth.") &&
+		!strings.HasPrefix(field, "infiniband.lrh.") && !strings.HasPrefix(field, "infiniband.grh.")
+}
+
+var deliberate = []difference{
+	{"UDP port 4791 alone does not make a packet RoCE: version 0, a plausible P_Key or a right ICRC do (IBTA annex A17)",
+		func(p *dissector.Packet, err error, field string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrNotRDMA) && p.Fault.Reason == dissector.ReasonNotRoCE && strings.HasPrefix(field, "infiniband.")
+		}},
+	{"of a header that the capture cut, the fields before the cut are shown; tshark shows none",
+		func(_ *dissector.Packet, err error, field string, row map[string]string) bool {
+			return errors.Is(err, dissector.ErrTruncated) && behindBTH(field) && row[field] == ""
+		}},
+	{"the payload behind the headers was cut, which stops tshark's dissection of the management datagram",
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return int(p.Meta.OriginalLength) > len(p.Data) && strings.HasPrefix(field, "infiniband.mad.") && row[field] == ""
+		}},
+	{"CNP and XRC are opcodes (IBTA annexes A17.9.3 and A14) that tshark 4.0 does not know, so it finds nothing behind the BTH",
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			s := p.BTH.Opcode.Service()
+			return behindBTH(field) && (s == infiniband.ServiceCNP || s == infiniband.ServiceXRC)
+		}},
+	{"FLUSH, ATOMIC WRITE (IBTA annex A19) and RD headers that tshark 4.0 does not know",
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			o := p.BTH.Opcode.Operation()
+			return behindBTH(field) && (o == infiniband.Flush || o == infiniband.AtomicWrite)
+		}},
+	{"a SEND of four bytes or less is well-formed (IBTA section 9.2.3); tshark finds it malformed and stops before the ICRC",
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return row["_ws.malformed"] != "" && field == "infiniband.invariant.crc"
+		}},
+	{"a frame check sequence, known from the capture's link type, is not the ICRC",
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Meta.FCSLength != 0 && field == "infiniband.invariant.crc"
+		}},
+	{"bit 7 of a syndrome is zero in every defined one (IBTA section 9.7.5.2), so its other bits mean nothing when it is set",
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.AETH.Syndrome&0x80 != 0 && strings.HasPrefix(field, "infiniband.aeth.syndrome.")
+		}},
+	{"the outer tag of two is a VLAN tag as well; tshark calls its fields ieee8021ad",
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Ethernet.VLANCount > 1 && strings.HasPrefix(field, "vlan.")
+		}},
+}
+
+func readRows(t *testing.T, text string) []map[string]string {
+	t.Helper()
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma, r.LazyQuotes, r.FieldsPerRecord = '\t', true, -1
+	records, err := r.ReadAll()
+	require.NoError(t, err)
+	require.NotEmpty(t, records)
+	rows := make([]map[string]string, 0, len(records))
+	for _, record := range records[1:] {
+		row := map[string]string{}
+		for i, v := range record {
+			row[records[0][i]] = v
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// The public captures have tshark's answer lying next to them.
+func TestFieldsEqualTsharkInPublicCaptures(t *testing.T) {
+	dir := framefile.Shared(t, filepath.Join("..", ".."))
+	packets := 0
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		capture, ok := strings.CutSuffix(path, ".tshark.tsv")
+		if err != nil || !ok {
+			return err
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // found below the folder of captures
+		if err != nil {
+			return err
+		}
+		t.Run(filepath.Base(capture), func(t *testing.T) {
+			packets += compare(t, framefile.Read(t, capture), readRows(t, string(text)))
+		})
+		return nil
+	})
+	require.NoError(t, err)
+	t.Logf("%d packets compared", packets)
+	require.Greater(t, packets, 8000)
+}
+
+// The dissector's own captures are shown to tshark itself.
+func TestFieldsEqualTshark(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("tshark is not installed")
+	}
+	for _, name := range []string{
+		"base-cm-send-write-read.pcap", "sit-nak-all.pcap", "sit-rnr.pcap", "sit-atomics.pcap", "sit-imm-inv.pcap", "sit-read.pcap",
+		"rocev2-ipv6.pcap", "roce-v1-vlan-mixed.pcap", "enc-erspan3.pcap", "enc-qinq.pcap",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("..", "testdata", name)
+			args := []string{"-r", path, "-T", "fields", "-E", "header=y", "-e", "frame.number"}
+			for _, f := range compared {
+				args = append(args, "-e", f)
+			}
+			out, err := exec.CommandContext(t.Context(), tshark, args...).Output()
+			require.NoError(t, err)
+			require.NotZero(t, compare(t, framefile.Read(t, path), readRows(t, string(out))))
+		})
+	}
+}
