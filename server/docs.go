@@ -1,0 +1,314 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed" // for the page
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/rocelens/rocelens/server/api"
+)
+
+//go:embed docs.html
+var docsTemplate string
+
+//go:embed docs.css
+var docsStyle string
+
+// docs serves the API's document, for programs and for people.
+type docs struct {
+	html     asset
+	yamlFile asset
+	jsonFile asset
+}
+
+func newDocs(s *Server) (*docs, error) {
+	document, err := api.Document()
+	if err != nil {
+		return nil, fmt.Errorf("the API's document: %w", err)
+	}
+	asJSON, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("the API's document: %w", err)
+	}
+	page, err := template.New("docs").Parse(docsTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("documentation page: %w", err)
+	}
+	var html bytes.Buffer
+	if err := page.Execute(&html, describe(document, s.opt.Version)); err != nil {
+		return nil, fmt.Errorf("documentation page: %w", err)
+	}
+	d := &docs{
+		html:     newAsset("docs.html", html.Bytes()),
+		yamlFile: newAsset("openapi.yaml", api.YAML),
+		jsonFile: newAsset("openapi.json", asJSON),
+	}
+	d.html.policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+	d.yamlFile.contentType = "application/yaml"
+	return d, nil
+}
+
+func (d *docs) page(w http.ResponseWriter, r *http.Request) { d.html.serve(w, r) }
+func (d *docs) yaml(w http.ResponseWriter, r *http.Request) { d.yamlFile.serve(w, r) }
+func (d *docs) json(w http.ResponseWriter, r *http.Request) { d.jsonFile.serve(w, r) }
+
+func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", a.contentType)
+	w.Header().Set("Etag", a.etag)
+	w.Header().Set("Cache-Control", "no-cache")
+	if a.policy != "" {
+		w.Header().Set("Content-Security-Policy", a.policy)
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.content))
+}
+
+// docsView is what the page shows.
+type docsView struct {
+	Title, Version string
+	Style          template.CSS
+	Paragraphs     []string
+	Groups         []docsGroup
+	Schemas        []docsSchema
+	Problems       []problemKind
+}
+
+type docsGroup struct {
+	Name, Description string
+	Operations        []docsOperation
+}
+
+type docsOperation struct {
+	ID, Method, Path, Summary string
+	Paragraphs                []string
+	Parameters                []docsField
+	Body                      []docsContent
+	Answers                   []docsAnswer
+	Example                   string
+}
+
+type docsField struct {
+	Name, In, Description string
+	Type                  docsType
+	Required              bool
+}
+
+type docsType struct {
+	Text    string // "integer", "array of", ...
+	Ref     string // name of a schema that the text ends with
+	Details string // limits and default
+}
+
+type docsContent struct {
+	MediaType string
+	Type      docsType
+	Fields    []docsField // of a schema without a name
+}
+
+type docsAnswer struct {
+	Status, Description string
+	Content             []docsContent
+	Headers             []docsField
+}
+
+type docsSchema struct {
+	Name       string
+	Paragraphs []string
+	Type       docsType
+	Fields     []docsField
+}
+
+func describe(document *openapi3.T, version string) docsView {
+	view := docsView{
+		Title: document.Info.Title, Version: version, Style: template.CSS(docsStyle), //nolint:gosec // our own file
+		Paragraphs: paragraphs(document.Info.Description), Problems: problemKinds,
+	}
+	byTag := map[string][]docsOperation{}
+	for _, path := range document.Paths.InMatchingOrder() {
+		item := document.Paths.Value(path)
+		for method, operation := range item.Operations() {
+			byTag[operation.Tags[0]] = append(byTag[operation.Tags[0]], describeOperation(path, method, item, operation))
+		}
+	}
+	order := []string{http.MethodOptions, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete}
+	for _, tag := range document.Tags {
+		operations := byTag[tag.Name]
+		slices.SortFunc(operations, func(a, b docsOperation) int {
+			return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(slices.Index(order, a.Method), slices.Index(order, b.Method)))
+		})
+		view.Groups = append(view.Groups, docsGroup{Name: tag.Name, Description: tag.Description, Operations: operations})
+	}
+	for name, schema := range document.Components.Schemas {
+		view.Schemas = append(view.Schemas, docsSchema{
+			Name: name, Paragraphs: paragraphs(schema.Value.Description),
+			Type: describeType(&openapi3.SchemaRef{Value: schema.Value}), Fields: describeFields(schema.Value),
+		})
+	}
+	slices.SortFunc(view.Schemas, func(a, b docsSchema) int { return strings.Compare(a.Name, b.Name) })
+	return view
+}
+
+func describeOperation(path, method string, item *openapi3.PathItem, operation *openapi3.Operation) docsOperation {
+	out := docsOperation{
+		ID: operation.OperationID, Method: method, Path: basePath + path,
+		Summary: operation.Summary, Paragraphs: paragraphs(operation.Description),
+	}
+	for _, parameters := range []openapi3.Parameters{item.Parameters, operation.Parameters} {
+		for _, p := range parameters {
+			out.Parameters = append(out.Parameters, docsField{
+				Name: p.Value.Name, In: p.Value.In, Description: p.Value.Description,
+				Type: describeType(p.Value.Schema), Required: p.Value.Required,
+			})
+		}
+	}
+	if operation.RequestBody != nil {
+		out.Body = describeContent(operation.RequestBody.Value.Content)
+	}
+	for status, response := range operation.Responses.Map() {
+		answer := docsAnswer{Status: status, Content: describeContent(response.Value.Content)}
+		if response.Value.Description != nil {
+			answer.Description = *response.Value.Description
+		}
+		for name, header := range response.Value.Headers {
+			answer.Headers = append(answer.Headers, docsField{Name: name, Description: header.Value.Description, Type: describeType(header.Value.Schema)})
+		}
+		slices.SortFunc(answer.Headers, func(a, b docsField) int { return strings.Compare(a.Name, b.Name) })
+		out.Answers = append(out.Answers, answer)
+	}
+	slices.SortFunc(out.Answers, func(a, b docsAnswer) int { return strings.Compare(a.Status, b.Status) })
+	out.Example = exampleOf(out)
+	return out
+}
+
+func describeContent(content openapi3.Content) []docsContent {
+	var out []docsContent
+	for mediaType, m := range content {
+		c := docsContent{MediaType: mediaType}
+		if m.Schema != nil {
+			c.Type = describeType(m.Schema)
+			if c.Type.Ref == "" {
+				c.Fields = describeFields(m.Schema.Value)
+			}
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b docsContent) int { return strings.Compare(a.MediaType, b.MediaType) })
+	return out
+}
+
+func describeFields(schema *openapi3.Schema) []docsField {
+	if schema.Type.Includes("array") && schema.Items != nil {
+		schema = schema.Items.Value
+	}
+	var out []docsField
+	for name, property := range schema.Properties {
+		out = append(out, docsField{
+			Name: name, Description: property.Value.Description, Type: describeType(property),
+			Required: slices.Contains(schema.Required, name),
+		})
+	}
+	// Required fields first, as the document lists them.
+	place := func(f docsField) int {
+		if i := slices.Index(schema.Required, f.Name); i >= 0 {
+			return i
+		}
+		return len(schema.Required)
+	}
+	slices.SortFunc(out, func(a, b docsField) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func describeType(schema *openapi3.SchemaRef) docsType {
+	if schema == nil || schema.Value == nil {
+		return docsType{Text: "anything"}
+	}
+	if name, ok := strings.CutPrefix(schema.Ref, "#/components/schemas/"); ok {
+		return docsType{Ref: name}
+	}
+	v := schema.Value
+	t := docsType{Text: "anything", Details: strings.Join(limitsOf(v), ", ")}
+	if v.Type == nil {
+		return t
+	}
+	names := slices.Clone(v.Type.Slice())
+	for i, name := range names {
+		if name == "string" && v.Format != "" {
+			names[i] = v.Format
+		}
+	}
+	t.Text = strings.Join(names, " or ")
+	if v.Type.Includes("array") && v.Items != nil {
+		items := describeType(v.Items)
+		t.Text, t.Ref = strings.TrimSpace("array of "+items.Text), items.Ref
+		t.Details = strings.TrimPrefix(t.Details+", "+items.Details, ", ")
+	}
+	return t
+}
+
+func limitsOf(v *openapi3.Schema) []string {
+	var out []string
+	if len(v.Enum) > 0 {
+		words := make([]string, len(v.Enum))
+		for i, e := range v.Enum {
+			words[i] = fmt.Sprint(e)
+		}
+		out = append(out, "one of "+strings.Join(words, ", "))
+	}
+	if v.Min != nil {
+		out = append(out, fmt.Sprintf("from %.0f", *v.Min))
+	}
+	if v.Max != nil {
+		out = append(out, fmt.Sprintf("to %.0f", *v.Max))
+	}
+	if v.MaxLength != nil {
+		out = append(out, fmt.Sprintf("at most %d characters", *v.MaxLength))
+	}
+	if v.Pattern != "" {
+		out = append(out, "matches "+v.Pattern)
+	}
+	if v.Default != nil {
+		out = append(out, fmt.Sprintf("default %v", v.Default))
+	}
+	return out
+}
+
+// exampleOf writes a call that can be copied into a shell.
+func exampleOf(o docsOperation) string {
+	const address = "http://127.0.0.1:8790"
+	switch o.ID {
+	case "createCapture":
+		return "curl --data-binary @slow-allreduce.pcap -H 'Content-Type: application/octet-stream' '" + address + o.Path + "?name=slow-allreduce.pcap'"
+	case "runQuery":
+		return "curl -H 'Content-Type: application/json' -d '{\"sql\": \"SELECT name, status FROM captures\"}' " + address + o.Path
+	case "createUpload":
+		return "curl -i -X POST -H 'Tus-Resumable: 1.0.0' -H 'Upload-Length: 6850' -H 'Upload-Metadata: filename YS5wY2Fw' " + address + o.Path
+	}
+	if len(o.Body) > 0 || o.Method == http.MethodOptions || o.Method == http.MethodHead || strings.Contains(o.Path, "/uploads/") {
+		return ""
+	}
+	call := "curl "
+	if o.Method != http.MethodGet {
+		call += "-X " + o.Method + " "
+	}
+	return call + address + o.Path
+}
+
+func paragraphs(text string) []string {
+	var out []string
+	for p := range strings.SplitSeq(text, "\n\n") {
+		if p = strings.Join(strings.Fields(p), " "); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/server/api"
+)
+
+// ErrNotFound is returned by the ports when what was asked for does not exist.
+var ErrNotFound = errors.New("not found")
+
+// Captures is the account of captures.
+type Captures interface {
+	// ListCaptures returns a page, newest first. An unknown cursor is ErrNotFound.
+	ListCaptures(ctx context.Context, cursor string, limit int) (api.CaptureList, error)
+	// Capture returns one capture, or ErrNotFound.
+	Capture(ctx context.Context, id uuid.UUID) (api.Capture, error)
+	// CaptureBySHA256 returns the capture of a file with this content (hex), or ErrNotFound.
+	CaptureBySHA256(ctx context.Context, sum string) (api.Capture, error)
+	// SaveCapture inserts or replaces; the next read sees it.
+	SaveCapture(ctx context.Context, c api.Capture) error
+}
+
+// Eraser removes rows.
+type Eraser interface {
+	// DeleteResults removes what an analysis of the capture stored, and keeps the capture.
+	DeleteResults(ctx context.Context, id uuid.UUID) error
+	// DeleteCapture removes the capture and its results.
+	DeleteCapture(ctx context.Context, id uuid.UUID) error
+}
+
+// Flows reads the flows of captures.
+type Flows interface {
+	ListFlows(ctx context.Context, capture uuid.UUID, params api.ListFlowsParams) (api.FlowList, error)
+	Flow(ctx context.Context, capture uuid.UUID, flow uint64) (api.Flow, error)
+	Throughput(ctx context.Context, capture uuid.UUID, params api.GetThroughputParams) (api.Throughput, error)
+}
+
+// Packets reads the packets of captures.
+type Packets interface {
+	ListPackets(ctx context.Context, capture uuid.UUID, params api.ListPacketsParams) (api.PacketList, error)
+	// Packet returns one packet, its bytes read from the capture file at path.
+	Packet(ctx context.Context, capture uuid.UUID, path string, number int64) (api.PacketDetail, error)
+}
+
+// Queries runs SQL as the database's read-only user.
+type Queries interface {
+	// Query returns at most maxRows rows. What the database refuses is a *QueryError.
+	Query(ctx context.Context, sql string, maxRows int) (api.QueryResult, error)
+	// Export writes the whole answer. Nothing is written before the database has accepted the statement.
+	Export(ctx context.Context, sql string, format api.QueryRequestFormat, w io.Writer) error
+	// Tables describes what may be queried.
+	Tables(ctx context.Context) ([]api.Table, error)
+}
+
+// QueryError is the database's refusal of a statement, in its own words.
+type QueryError struct {
+	Code    int // ClickHouse's error code
+	Name    string
+	Message string
+}
+
+func (e *QueryError) Error() string { return e.Message }
+
+// Database tells whether the database answers.
+type Database interface {
+	// Version asks the database for its version, which is also the proof that it answers.
+	Version(ctx context.Context) (string, error)
+}
+
+// Analyzer turns a capture file into stored rows.
+type Analyzer interface {
+	// Analyze reads the file at path and stores what it finds under the capture's id. It calls progress now and then.
+	// A file that is no capture is an *UnreadableError.
+	Analyze(ctx context.Context, id uuid.UUID, path string, progress func(Step)) (Findings, error)
+}
+
+// Unpacker decompresses uploaded files.
+type Unpacker interface {
+	// Unpack writes the decompressed content of src to dst, at most limit bytes of it, and tells what it was. A file
+	// that is not compressed is left alone: Compression is empty and dst is not created.
+	Unpack(ctx context.Context, src, dst string, limit int64, progress func(Step)) (Unpacked, error)
+}
+
+// Step is how far work on a capture has come.
+type Step struct {
+	Phase      api.ProgressPhase
+	Packets    int64
+	Bytes      int64
+	BytesTotal int64 // 0: unknown
+}
+
+// Unpacked says what decompression found.
+type Unpacked struct {
+	Compression string // gzip, zstd, xz; empty: not compressed
+	Fault       string // one sentence on why not all came out; empty: all did
+}
+
+// UnreadableError says why nothing can be read from a file.
+type UnreadableError struct {
+	Reason string // one sentence for people
+}
+
+func (e *UnreadableError) Error() string { return e.Reason }
+
+// Findings are what an analysis tells of a capture as a whole.
+type Findings struct {
+	Format      string
+	Totals      api.Totals
+	First, Last *time.Time // of the packets that have a time stamp
+	Interfaces  []api.CaptureInterface
+	Notes       []string
+	Fault       string    // one sentence on why the file was not read to its end; empty: it was
+	Other       []Traffic // what the packets without RDMA were, most frequent first
+}
+
+// Traffic is a number of packets of one kind.
+type Traffic struct {
+	Name    string
+	Packets uint64
+}

@@ -1,0 +1,365 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/tus/tusd/v2/pkg/filestore"
+	"github.com/tus/tusd/v2/pkg/handler"
+	"github.com/tus/tusd/v2/pkg/memorylocker"
+	tusslog "golang.org/x/exp/slog"
+
+	"github.com/rocelens/rocelens/server/api"
+)
+
+// headerCaptureID names the capture that an upload became.
+const headerCaptureID = "Rocelens-Capture-Id"
+
+const uploadsPath = "/api/v1/uploads/"
+
+// uploads receives files by the tus protocol. What has arrived survives restarts.
+type uploads struct {
+	s      *Server
+	store  *hashingStore
+	tus    *handler.UnroutedHandler
+	routed http.Handler
+
+	finishing sync.Mutex // one upload is turned into a capture at a time
+
+	mu     sync.Mutex
+	active map[*context.CancelCauseFunc]struct{} // of requests that send bytes
+}
+
+var uploadID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+func newUploads(s *Server) (*uploads, error) {
+	u := &uploads{s: s, active: map[*context.CancelCauseFunc]struct{}{}}
+	files := filestore.New(s.opt.uploadDir())
+	files.DirModePerm, files.FileModePerm = 0o750, 0o640
+	u.store = &hashingStore{FileStore: files, opt: &s.opt, received: s.metrics.uploadBytes.Add}
+	composer := handler.NewStoreComposer()
+	composer.UseCore(u.store)
+	composer.UseTerminater(u.store)
+	memorylocker.New().UseIn(composer)
+	var err error
+	u.tus, err = handler.NewUnroutedHandler(handler.Config{
+		StoreComposer:                    composer,
+		BasePath:                         uploadsPath,
+		MaxSize:                          max(s.opt.MaxUpload, 0),
+		DisableDownload:                  true,
+		DisableConcatenation:             true,
+		Cors:                             &handler.CorsConfig{Disable: true},
+		NetworkTimeout:                   transferTimeout,
+		GracefulRequestCompletionTimeout: time.Second,
+		Logger:                           tusslog.New(tusslog.NewTextHandler(io.Discard, nil)),
+		PreUploadCreateCallback:          u.created,
+		PreFinishResponseCallback:        u.finished,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("upload handler: %w", err)
+	}
+	u.routed = http.StripPrefix(strings.TrimSuffix(uploadsPath, "/"), u.tus.Middleware(http.HandlerFunc(u.route)))
+	return u, nil
+}
+
+// ServeHTTP wraps the tus handler so that its answers look like all others.
+func (u *uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	nameRoute(r.Context(), "/api/v1/uploads")
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	u.mu.Lock()
+	u.active[&cancel] = struct{}{}
+	u.mu.Unlock()
+	defer func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.active, &cancel)
+	}()
+	if r.URL.Path+"/" == uploadsPath {
+		r.URL.Path = uploadsPath
+	}
+	out := &tusAnswer{ResponseWriter: w, s: u.s, r: r}
+	u.routed.ServeHTTP(out, r.WithContext(ctx))
+	out.finish()
+}
+
+// interrupt ends the requests that send bytes; what has arrived is kept.
+func (u *uploads) interrupt() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for cancel := range u.active {
+		(*cancel)(handler.ErrServerShutdown)
+	}
+}
+
+func (u *uploads) route(w http.ResponseWriter, r *http.Request) {
+	id := strings.Trim(r.URL.Path, "/")
+	if id == "" {
+		if r.Method == http.MethodPost {
+			u.tus.PostFile(w, r)
+			return
+		}
+		w.Header().Set("Allow", "OPTIONS, POST")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if !uploadID.MatchString(id) {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	switch r.Method {
+	case http.MethodHead:
+		u.head(w, r, id)
+	case http.MethodPatch:
+		u.tus.PatchFile(w, r)
+	case http.MethodDelete:
+		u.tus.DelFile(w, r)
+	default:
+		w.Header().Set("Allow", "DELETE, HEAD, OPTIONS, PATCH")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// head answers for uploads that are whole: the answer to the last bytes may have been lost on its way, or their
+// capture may not have been made yet because the database was away.
+func (u *uploads) head(w http.ResponseWriter, r *http.Request, id string) {
+	info, err := u.store.info(id)
+	if err != nil || info.Offset != info.Size {
+		u.tus.HeadFile(w, r)
+		return
+	}
+	capture, err := u.finish(r.Context(), info)
+	if err != nil {
+		u.s.log.LogAttrs(r.Context(), slog.LevelError, "upload not taken in", slog.String("upload", id), slog.String("error", err.Error()))
+		w.WriteHeader(asProblem(err).kind.Status)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Upload-Offset", strconv.FormatInt(info.Size, 10))
+	h.Set("Upload-Length", strconv.FormatInt(info.Size, 10))
+	h.Set(headerCaptureID, capture.String())
+	w.WriteHeader(http.StatusOK)
+}
+
+// created refuses what has no room, before any of it is sent.
+func (u *uploads) created(hook handler.HookEvent) (handler.HTTPResponse, handler.FileInfoChanges, error) {
+	if err := u.s.opt.checkRoom(hook.Upload.Size); err != nil {
+		return handler.HTTPResponse{}, handler.FileInfoChanges{}, tusError(err)
+	}
+	id := uuid.New()
+	return handler.HTTPResponse{}, handler.FileInfoChanges{
+		ID:       strings.ReplaceAll(id.String(), "-", ""),
+		MetaData: handler.MetaData{"filename": cleanName(hook.Upload.MetaData["filename"])},
+	}, nil
+}
+
+// finished makes a capture of a whole upload, and tells its id in the answer to the last bytes.
+func (u *uploads) finished(hook handler.HookEvent) (handler.HTTPResponse, error) {
+	id, err := u.finish(hook.Context, hook.Upload)
+	if err != nil {
+		u.s.log.LogAttrs(hook.Context, slog.LevelError, "upload not taken in", slog.String("upload", hook.Upload.ID), slog.String("error", err.Error()))
+		return handler.HTTPResponse{}, tusError(err)
+	}
+	return handler.HTTPResponse{Header: handler.HTTPHeader{headerCaptureID: id.String()}}, nil
+}
+
+// finish turns an upload into a capture. It may be called again, and then returns the same.
+func (u *uploads) finish(ctx context.Context, info handler.FileInfo) (uuid.UUID, error) {
+	u.finishing.Lock()
+	defer u.finishing.Unlock()
+	done := u.store.path(info.ID, suffixDone)
+	if data, err := os.ReadFile(done); err == nil {
+		return uuid.Parse(string(data))
+	}
+	sum, err := u.store.sum(ctx, info.ID)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	c, _, err := u.s.library.take(ctx, received{name: info.MetaData["filename"], path: u.store.path(info.ID, ""), size: info.Size, sum: sum})
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if err := os.WriteFile(done, []byte(c.Id.String()), 0o600); err != nil {
+		return uuid.Nil, fmt.Errorf("note the capture of an upload: %w", err)
+	}
+	return c.Id, nil
+}
+
+// recover takes in uploads that were whole when an earlier run ended.
+func (u *uploads) recover(ctx context.Context) {
+	for _, id := range u.store.list() {
+		info, err := u.store.info(id)
+		if err != nil || info.Offset != info.Size {
+			continue
+		}
+		if _, err := os.Stat(u.store.path(id, suffixDone)); err == nil {
+			continue
+		}
+		if _, err := u.finish(ctx, info); err != nil {
+			u.s.log.LogAttrs(ctx, slog.LevelError, "upload not taken in", slog.String("upload", id), slog.String("error", err.Error()))
+		}
+	}
+}
+
+// expire removes uploads that nobody continues, now and then until ctx is done.
+func (u *uploads) expire(ctx context.Context) {
+	ticker := time.NewTicker(expiryInterval)
+	defer ticker.Stop()
+	for {
+		u.expireOnce(ctx, time.Now().Add(-u.s.opt.UploadExpiry))
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// expireOnce removes the uploads that were last written before a moment.
+func (u *uploads) expireOnce(ctx context.Context, before time.Time) {
+	for _, id := range u.store.list() {
+		last := time.Time{}
+		for _, suffix := range uploadSuffixes {
+			if stat, err := os.Stat(u.store.path(id, suffix)); err == nil && stat.ModTime().After(last) {
+				last = stat.ModTime()
+			}
+		}
+		if last.After(before) {
+			continue
+		}
+		if err := u.store.remove(id); err != nil {
+			u.s.log.LogAttrs(ctx, slog.LevelWarn, "expired upload not removed", slog.String("upload", id), slog.String("error", err.Error()))
+			continue
+		}
+		u.s.log.LogAttrs(ctx, slog.LevelInfo, "upload expired", slog.String("upload", id))
+	}
+}
+
+// direct receives a file in one request. A negative length is unknown.
+func (u *uploads) direct(ctx context.Context, name string, body io.Reader, length int64) (c api.Capture, created bool, err error) {
+	opt := &u.s.opt
+	if err := errors.Join(opt.checkSize(length), opt.checkRoom(length)); err != nil {
+		return c, false, err
+	}
+	file, err := os.CreateTemp(opt.uploadDir(), "direct-*")
+	if err != nil {
+		return c, false, fmt.Errorf("store upload: %w", uploadError(err))
+	}
+	defer func() {
+		// After an intake the file has another name.
+		if removed := os.Remove(file.Name()); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+	}()
+	sum := newSum()
+	n, err := io.Copy(io.MultiWriter(file, sum), opt.watched(body, 0))
+	u.s.metrics.uploadBytes.Add(float64(n))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return c, false, uploadError(err)
+	}
+	return u.s.library.take(ctx, received{name: name, path: file.Name(), size: n, sum: hexSum(sum)})
+}
+
+// tusAnswer turns the tus handler's plain errors into problems, and its absolute addresses into paths, which hold
+// behind proxies too.
+type tusAnswer struct {
+	http.ResponseWriter
+	s      *Server
+	r      *http.Request
+	status int
+	text   strings.Builder
+	sent   bool
+}
+
+// Unwrap is for http.ResponseController.
+func (a *tusAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+func (a *tusAnswer) WriteHeader(status int) {
+	if a.status != 0 {
+		return
+	}
+	a.status = status
+	if status >= http.StatusBadRequest {
+		return // finish writes it
+	}
+	if location := a.Header().Get("Location"); location != "" {
+		if i := strings.Index(location, uploadsPath); i > 0 {
+			a.Header().Set("Location", location[i:])
+		}
+	}
+	a.sent = true
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *tusAnswer) Write(p []byte) (int, error) {
+	if a.status == 0 {
+		a.WriteHeader(http.StatusOK)
+	}
+	if a.sent {
+		return a.ResponseWriter.Write(p)
+	}
+	return a.text.Write(p)
+}
+
+func (a *tusAnswer) finish() {
+	if a.sent || a.status == 0 {
+		return
+	}
+	a.s.writeProblem(a.ResponseWriter, a.r, tusProblem(a.status, strings.TrimSpace(a.text.String())))
+}
+
+// tusProblem makes a problem of what the tus handler says: "ERR_CODE: text", or a problem of ours as JSON.
+func tusProblem(status int, text string) *problem {
+	if own, ok := strings.CutPrefix(text, tusOwn); ok {
+		var kept struct{ Slug, Detail string }
+		if err := json.Unmarshal([]byte(own), &kept); err == nil {
+			for _, kind := range problemKinds {
+				if kind.Slug == kept.Slug {
+					return &problem{kind: kind, detail: kept.Detail}
+				}
+			}
+		}
+	}
+	if _, after, ok := strings.Cut(text, ": "); ok {
+		text = after
+	}
+	detail := capitalized(text)
+	for _, kind := range problemKinds {
+		if kind.Status == status {
+			return &problem{kind: kind, detail: detail}
+		}
+	}
+	kind := kindInternal
+	kind.Status = status
+	return &problem{kind: kind, detail: detail}
+}
+
+const tusOwn = "ERR_ROCELENS: "
+
+// tusError carries a problem of ours through the tus handler.
+func tusError(err error) error {
+	var theirs handler.Error
+	if errors.As(err, &theirs) {
+		return err
+	}
+	p := asProblem(err)
+	text, marshalled := json.Marshal(struct{ Slug, Detail string }{p.kind.Slug, p.detail})
+	if marshalled != nil {
+		return marshalled
+	}
+	return handler.NewError("ERR_ROCELENS", string(text), p.kind.Status)
+}
