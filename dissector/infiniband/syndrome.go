@@ -69,6 +69,11 @@ func (s Syndrome) RNRTimer() time.Duration {
 	return time.Duration(rnrTimers[s.Value()]) * 10 * time.Microsecond
 }
 
+// TimerText writes an RNR timer as the IBTA's table does, in milliseconds with two decimals.
+func TimerText(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64) + " ms"
+}
+
 // creditCounts has the encoding of the ACK's credit count (IBTA volume 1, section 9.7.7.2). Code 31 is
 // absent: it means that the responder does not limit the requester.
 var creditCounts = [31]uint16{
@@ -85,7 +90,7 @@ func (s Syndrome) CreditCount() (n int, limited bool) {
 	return int(creditCounts[s.Value()]), true
 }
 
-// String is a phrase such as "ACK, credit count 31 (unlimited)", "RNR NAK, timer 1.28ms" or "NAK, PSN sequence error".
+// String is a phrase such as "ACK, credit count 31 (unlimited)", "RNR NAK, timer 1.28 ms" or "NAK, PSN sequence error".
 func (s Syndrome) String() string {
 	switch s.Type() {
 	case SyndromeACK:
@@ -96,7 +101,7 @@ func (s Syndrome) String() string {
 		}
 		return code + " (" + strconv.Itoa(n) + " credits)"
 	case SyndromeRNR:
-		return "RNR NAK, timer " + s.RNRTimer().String()
+		return "RNR NAK, timer " + TimerText(s.RNRTimer())
 	case SyndromeNAK:
 		return "NAK, " + s.NAKCode().String()
 	case SyndromeReserved:

@@ -29,7 +29,7 @@ func Build(p *dissector.Packet, err error) *Node {
 	}
 	b.upTo(len(p.Data))
 	b.faultAtEnd()
-	b.missingICRC()
+	b.missingEnd()
 	fill(b.root, p.Data)
 	return b.root
 }
@@ -244,22 +244,6 @@ func (b *builder) trailer(l dissector.Layer) *Node {
 		return g.node
 	}
 	return b.bytes("Trailer", "eth.trailer", l)
-}
-
-// missingICRC says of a packet without a captured ICRC that nothing is known of it.
-func (b *builder) missingICRC() {
-	if !b.p.IsRDMA() || b.err != nil || b.last(dissector.LayerICRC) >= 0 {
-		return
-	}
-	for _, c := range b.root.Children {
-		if c.Field == "infiniband.invariant.crc" {
-			return
-		}
-	}
-	g := newGroup("ICRC", "infiniband.invariant.crc", b.p.Data, len(b.p.Data), 0)
-	g.node.Meaning = "not there"
-	b.icrcVerdict(g)
-	b.append(g.node)
 }
 
 // isFault tells whether the error is more than "not RDMA".

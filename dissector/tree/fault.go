@@ -58,10 +58,13 @@ func (b *builder) unlisted(rest dissector.Layer) *Node {
 func (b *builder) faulty(rest dissector.Layer) *Node {
 	b.faulted = true
 	why := b.faultNode(int(rest.Offset))
-	if errors.Is(b.err, dissector.ErrTruncated) && fixedLayer(b.p.Fault.Layer) {
+	if b.partlyReadable() {
 		rest.Type = b.p.Fault.Layer
 		n := b.layer(rest)
-		why.Meaning = fmt.Sprintf("%s cut by the capture after %s", rest.Type, byteCount(n.Length))
+		if errors.Is(b.err, dissector.ErrTruncated) {
+			why.Meaning = fmt.Sprintf("%s cut by the capture after %s", rest.Type, byteCount(n.Length))
+			why.Value = why.Meaning
+		}
 		n.Severity = why.Severity
 		n.Children = append([]*Node{why}, n.Children...)
 		return n
@@ -73,6 +76,20 @@ func (b *builder) faulty(rest dissector.Layer) *Node {
 	n.Severity = why.Severity
 	n.Children = []*Node{why}
 	return n
+}
+
+// partlyReadable tells whether the fields of the header at fault can be shown as far as they are there.
+func (b *builder) partlyReadable() bool {
+	f := b.p.Fault
+	switch {
+	case !fixedLayer(f.Layer):
+		return false
+	case errors.Is(b.err, dissector.ErrTruncated):
+		return true
+	}
+	// Where BTH or UDP are too short for what follows, they themselves were read.
+	tooShort := f.Reason == dissector.ReasonTooShort && b.lastType() != f.Layer
+	return tooShort || f.Reason == dissector.ReasonMACControl
 }
 
 // fixedLayer tells whether the fields of a header can be shown one by one although its end is missing.

@@ -3,7 +3,6 @@ package tree
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
@@ -118,7 +117,7 @@ func (b *builder) syndromeValue(g *group, s infiniband.Syndrome) {
 			v.Meaning = fmt.Sprintf("%d credits", n)
 		}
 	case infiniband.SyndromeRNR:
-		g.bits("Timer code", "infiniband.aeth.syndrome.timer", 3, 5).Meaning = milliseconds(s.RNRTimer())
+		g.bits("Timer code", "infiniband.aeth.syndrome.timer", 3, 5).Meaning = infiniband.TimerText(s.RNRTimer())
 	case infiniband.SyndromeNAK:
 		g.bits("NAK code", "infiniband.aeth.syndrome.error_code", 3, 5).Meaning = s.NAKCode().String()
 	case infiniband.SyndromeReserved:
@@ -126,12 +125,6 @@ func (b *builder) syndromeValue(g *group, s infiniband.Syndrome) {
 	default:
 		g.bits("Reserved", "infiniband.aeth.syndrome.reserved_value", 3, 5)
 	}
-}
-
-// milliseconds writes an RNR timer in the unit of the IBTA's table.
-func milliseconds(d time.Duration) string {
-	text := fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond))
-	return text + " ms"
 }
 
 func (b *builder) atomicAckETH(l dissector.Layer) *Node {

@@ -99,7 +99,9 @@ func (b *builder) macControl(l dissector.Layer) *Node {
 			t := g.uint("Pause time of class "+strconv.Itoa(class), "macc.cbfc.pause_time.c"+strconv.Itoa(class), 4+2*class, 2)
 			t.Meaning = quanta(g.value(4+2*class, 2), quantum)
 			if g.has(4+2*class, 2) && g.value(3, 1)>>class&1 != 0 {
-				summary += fmt.Sprintf(", class %d %s", class, t.Meaning)
+				summary += fmt.Sprintf(", class %d: %s", class, t.Meaning)
+			} else {
+				t.Meaning = "class not addressed"
 			}
 		}
 		if summary == "" {

@@ -18,8 +18,8 @@ type Severity string
 // Severities. A cut or undecoded packet is not the fault of a sender; a malformed one is.
 const (
 	SeverityNone    Severity = ""
-	SeverityNote    Severity = "note"    // recognised, not decoded
-	SeverityWarning Severity = "warning" // the capture lacks bytes
+	SeverityNote    Severity = "note"    // recognised and not decoded, or payload that the capture lacks
+	SeverityWarning Severity = "warning" // the capture lacks a part of a header
 	SeverityError   Severity = "error"   // the packet is wrong
 )
 

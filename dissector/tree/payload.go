@@ -25,11 +25,40 @@ func byteCount(n int) string {
 
 func (b *builder) payload(l dissector.Layer) *Node {
 	n := b.bytes("Payload", "infiniband.payload", l)
+	b.cutPayload(n)
+	return n
+}
+
+// cutPayload notes that the capture has only a part of the payload.
+func (b *builder) cutPayload(n *Node) {
 	if wire := int(b.p.PayloadLength); n.Length < wire {
 		n.Meaning = fmt.Sprintf("%d of %s captured", n.Length, byteCount(wire))
-		n.Severity = SeverityWarning
+		n.Severity = SeverityNote
 	}
-	return n
+}
+
+// missingEnd stands for a payload and an ICRC of which the capture has nothing.
+func (b *builder) missingEnd() {
+	if !b.p.IsRDMA() || b.err != nil {
+		return
+	}
+	if b.p.PayloadLength > 0 && b.last(dissector.LayerPayload) < 0 && b.last(dissector.LayerMAD) < 0 {
+		n := &Node{Name: "Payload", Field: "infiniband.payload", Offset: len(b.p.Data)}
+		b.cutPayload(n)
+		b.append(n)
+	}
+	if b.last(dissector.LayerICRC) >= 0 {
+		return
+	}
+	for _, c := range b.root.Children {
+		if c.Field == "infiniband.invariant.crc" {
+			return
+		}
+	}
+	g := newGroup("ICRC", "infiniband.invariant.crc", b.p.Data, len(b.p.Data), 0)
+	g.node.Meaning = "not there"
+	b.icrcVerdict(g)
+	b.append(g.node)
 }
 
 // mad reads the header that all management datagrams share (IBTA volume 1, section 13.4.2), and names those
@@ -37,6 +66,7 @@ func (b *builder) payload(l dissector.Layer) *Node {
 func (b *builder) mad(l dissector.Layer) *Node {
 	const header, dataOffset = 24, 24
 	g := b.group("MAD", "infiniband.mad", l)
+	b.cutPayload(g.node)
 	if !g.has(0, header) {
 		g.rest("Data", "infiniband.mad.data", 0)
 		return g.node
@@ -53,7 +83,9 @@ func (b *builder) mad(l dissector.Layer) *Node {
 	g.hex("Reserved", "", 18, 2)
 	g.hex("Attribute modifier", "infiniband.mad.attributemodifier", 20, 4)
 	g.rest("Data", "infiniband.mad.data", dataOffset)
-	g.node.Meaning = madClass(g.data[1])
+	if g.node.Meaning == "" {
+		g.node.Meaning = madClass(g.data[1])
+	}
 	if name := madName(g.data); name != "" {
 		attribute.Meaning = named(attribute.Meaning, name)
 		g.node.Meaning = name
