@@ -218,7 +218,9 @@ func (s *Source) endZeros() {
 func (s *Source) endPcapng(kept int) {
 	rest := s.in.rest()
 	at := s.in.offset()
-	if len(rest) > 0 && len(bytes.Trim(rest, "\x00")) == 0 && s.why() == "" {
+	// Fewer than four zeros may be the beginning of a block's type.
+	padding := len(rest) >= 4 || s.ng.zerosFrom >= 0
+	if len(rest) > 0 && padding && len(bytes.Trim(rest, "\x00")) == 0 && s.why() == "" {
 		if s.ng.zerosFrom < 0 {
 			s.ng.zerosFrom = at
 		}

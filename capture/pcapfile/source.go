@@ -180,7 +180,7 @@ func (s *Source) why() string {
 // for another reason.
 func (s *Source) end(kept int) {
 	s.ended = true
-	if s.report.Packets+uint64(kept) == 0 && len(s.report.Skipped) > 0 {
+	if s.report.Packets+uint64(kept) == 0 && len(s.report.Skipped) > 0 && !s.report.Partial {
 		s.note(s.in.offset(), "the end of the file; no packet of it could be read")
 	}
 	if why := s.why(); why != "" {
