@@ -14,18 +14,44 @@ import (
 // before it. The lengths of IP and UDP decide where a packet ends, not the length of the frame, so that
 // Ethernet padding never becomes payload; an IP length beyond the frame is taken for a cut copy.
 func Decode(data []byte, meta Meta, out *Packet) error {
-	reset(out)
+	before := begin(out)
 	out.Meta = meta
 	out.Data = data
-	d := decoder{p: out, data: data, end: math.MaxInt32}
-	if wire := int(meta.OriginalLength); wire != 0 {
-		d.end = max(wire, len(data)) - int(meta.FCSLength)
-		if d.end < len(data) {
-			d.data = data[:max(d.end, 0)]
+	if meta.LinkType == LinkTypeEthernet && meta.FCSLength == 0 && quick(data, out) {
+		clearLayers(out, before)
+		return nil
+	}
+	return decodeAll(out, before)
+}
+
+// decodeAll walks a frame of any kind, given Meta and Data.
+func decodeAll(out *Packet, before uint8) error {
+	d := decoder{p: out, data: out.Data, end: math.MaxInt32}
+	if wire := int(out.Meta.OriginalLength); wire != 0 {
+		d.end = max(wire, len(out.Data)) - int(out.Meta.FCSLength)
+		if d.end < len(out.Data) {
+			d.data = out.Data[:max(d.end, 0)]
 		}
 	}
 	d.captured = len(d.data)
-	switch meta.LinkType {
+	err := d.link(out.Meta.LinkType)
+	clearLayers(out, before)
+	if d.wrote != wroteUsual {
+		d.clearUnwritten()
+	}
+	return err
+}
+
+// clearLayers clears the layers of an earlier Decode behind those of this one.
+func clearLayers(p *Packet, before uint8) {
+	for i := p.LayerCount; i < before; i++ {
+		p.Layers[i] = Layer{}
+	}
+}
+
+// link reads the first header of the frame and all that follow.
+func (d *decoder) link(t LinkType) error {
+	switch t {
 	case LinkTypeEthernet:
 		return d.ethernet()
 	case LinkTypeLinuxSLL:
@@ -47,39 +73,68 @@ func Decode(data []byte, meta Meta, out *Packet) error {
 	return d.fail(ErrUnsupported, LayerNone, ReasonLinkType)
 }
 
-// reset clears what an earlier Decode left. Clearing by need costs a third of clearing the whole struct.
-func reset(p *Packet) {
-	for i := range p.Layers[:min(p.LayerCount, MaxLayers)] {
-		p.Layers[i] = Layer{}
-	}
+// begin clears what the walk over a frame does not overwrite but only adds to, and tells how many layers an
+// earlier Decode left. Clearing by need costs a third of clearing the whole struct.
+func begin(p *Packet) (layers uint8) {
+	layers = min(p.LayerCount, MaxLayers)
 	p.LayerCount = 0
 	p.Protocol = ProtocolOther
 	p.Fault = Fault{}
-	p.Ethernet = Ethernet{}
-	p.Network = IP{}
-	p.UDP = UDP{}
+	p.LRH = LRH{}
 	if p.Tunnel.Type != LayerNone {
 		p.Tunnel = Tunnel{}
 	}
 	if p.Pause.Opcode != 0 {
 		p.Pause = Pause{}
 	}
-	p.LRH = LRH{}
-	p.BTH = infiniband.BTH{}
 	if p.Has&^infiniband.HasBTH != 0 {
-		p.RDETH = infiniband.RDETH{}
-		p.DETH = infiniband.DETH{}
-		p.XRCETH = infiniband.XRCETH{}
-		p.RETH = infiniband.RETH{}
-		p.AtomicETH = infiniband.AtomicETH{}
-		p.AETH = infiniband.AETH{}
-		p.AtomicAckETH = infiniband.AtomicAckETH{}
-		p.ImmDt = infiniband.ImmDt{}
-		p.IETH = infiniband.IETH{}
-		p.FETH = infiniband.FETH{}
+		clearExtended(p)
 	}
 	p.Has = 0
 	p.PayloadOffset, p.PayloadLength, p.ICRCOffset = 0, 0, 0
+	return layers
+}
+
+func clearExtended(p *Packet) {
+	p.RDETH = infiniband.RDETH{}
+	p.DETH = infiniband.DETH{}
+	p.XRCETH = infiniband.XRCETH{}
+	p.RETH = infiniband.RETH{}
+	p.AtomicETH = infiniband.AtomicETH{}
+	p.AETH = infiniband.AETH{}
+	p.AtomicAckETH = infiniband.AtomicAckETH{}
+	p.ImmDt = infiniband.ImmDt{}
+	p.IETH = infiniband.IETH{}
+	p.FETH = infiniband.FETH{}
+}
+
+// written is a set of the structs of a Packet that the walk over a frame has overwritten.
+type written uint8
+
+const (
+	wroteEthernet written = 1 << iota
+	wroteNetwork
+	wroteUDP
+	wroteBTH
+
+	wroteUsual = wroteEthernet | wroteNetwork | wroteUDP | wroteBTH
+)
+
+// clearUnwritten clears what an earlier Decode left in places that this walk did not come to.
+func (d *decoder) clearUnwritten() {
+	p := d.p
+	if d.wrote&wroteEthernet == 0 {
+		p.Ethernet = Ethernet{}
+	}
+	if d.wrote&wroteNetwork == 0 {
+		p.Network = IP{}
+	}
+	if d.wrote&wroteUDP == 0 {
+		p.UDP = UDP{}
+	}
+	if d.wrote&wroteBTH == 0 {
+		p.BTH = infiniband.BTH{}
+	}
 }
 
 // decoder walks one frame. Every method reads the header at off, notes it and goes on to the next; the
@@ -90,6 +145,7 @@ type decoder struct {
 	off      int    // of the next header
 	end      int    // of the packet by the lengths read so far; may lie behind data
 	captured int    // bytes of the frame without FCS
+	wrote    written
 }
 
 // fail notes why and where decoding stops, and returns err.
@@ -104,7 +160,7 @@ func (d *decoder) has(n int) bool { return d.off+n <= len(d.data) }
 // short says why n bytes were not there: the packet is too short for them, or the capture is.
 func (d *decoder) short(layer LayerType, n int) error {
 	if d.off+n > d.end {
-		if d.p.Network.Fragment { // the next fragment has the rest
+		if d.wrote&wroteNetwork != 0 && d.p.Network.Fragment { // the next fragment has the rest
 			return d.fail(ErrUnsupported, layer, ReasonFragment)
 		}
 		return d.fail(ErrMalformed, layer, ReasonTooShort)

@@ -74,6 +74,7 @@ func (d *decoder) ipv4() error {
 	ip.FlowLabel = 0
 	ip.Source.mapIPv4(b[12:16])
 	ip.Destination.mapIPv4(b[16:20])
+	d.wrote |= wroteNetwork
 	if !d.push(LayerIPv4, header) {
 		return d.full(LayerIPv4)
 	}
@@ -131,6 +132,7 @@ func (d *decoder) ipv6() error {
 	ip := &d.p.Network
 	ip.setIPv6(b, word)
 	ip.TotalLength = uint32(total) //nolint:gosec // not negative
+	d.wrote |= wroteNetwork
 	if !d.push(LayerIPv6, ipv6Length) {
 		return d.full(LayerIPv6)
 	}

@@ -45,6 +45,7 @@ func (d *decoder) ethernet() error {
 	e.EtherType = etherType
 	e.VLANCount = 0
 	e.VLAN = [2]uint16{}
+	d.wrote |= wroteEthernet
 	if !d.push(LayerEthernet, ethernetLength) {
 		return d.full(LayerEthernet)
 	}
@@ -66,6 +67,10 @@ func (d *decoder) etherType(t uint16) error {
 			return d.full(LayerVLAN)
 		}
 		e := &d.p.Ethernet
+		if d.wrote&wroteEthernet == 0 { // a tag in GRE over raw IP
+			*e = Ethernet{}
+			d.wrote |= wroteEthernet
+		}
 		if int(e.VLANCount) < len(e.VLAN) {
 			e.VLAN[e.VLANCount] = tci
 		}
@@ -155,6 +160,8 @@ func (d *decoder) cooked(layer LayerType, length int, protocol, hardware uint16,
 		hardwareGRE = 778 // ARPHRD_IPGRE: the protocol is GRE's
 		protocolLLC = 4   // 802.2 frames without an Ethernet header before them
 	)
+	d.p.Ethernet = Ethernet{}
+	d.wrote |= wroteEthernet
 	if addressLength == len(d.p.Ethernet.Source) {
 		copy(d.p.Ethernet.Source[:], address)
 	}

@@ -9,7 +9,7 @@ func (d *decoder) enter(layer LayerType, id uint32) bool {
 	if t.Depth >= MaxDepth {
 		return false
 	}
-	if t.Outer.Version == 0 {
+	if t.Outer.Version == 0 && d.wrote&wroteNetwork != 0 {
 		t.Outer = d.p.Network
 	}
 	t.Type = layer
@@ -18,6 +18,7 @@ func (d *decoder) enter(layer LayerType, id uint32) bool {
 	t.OuterID, t.Timestamp, t.Egress, t.Truncated = 0, 0, false, false
 	d.p.Network = IP{}
 	d.p.UDP = UDP{}
+	d.wrote |= wroteNetwork | wroteUDP
 	return true
 }
 
@@ -25,9 +26,18 @@ func (d *decoder) tooDeep(layer LayerType) error {
 	return d.fail(ErrUnsupported, layer, ReasonTooManyTunnels)
 }
 
-// vxlan reads a VXLAN header (RFC 7348) and the Ethernet frame behind it.
-func (d *decoder) vxlan() error {
-	const length, validID = 8, 0x08
+// vxlan reads a VXLAN header (RFC 7348) and the Ethernet frame behind it. The generic protocol extension
+// (draft-ietf-nvo3-vxlan-gpe), on a port of its own, names other payloads.
+func (d *decoder) vxlan(extended bool) error {
+	const (
+		length           = 8
+		validID          = 0x08
+		validNext        = 0x04
+		nextIPv4         = 1
+		nextIPv6         = 2
+		nextEthernet     = 3
+		nextWhenNotNamed = nextEthernet
+	)
 	if !d.has(length) {
 		if d.off+length > d.end {
 			return d.fail(ErrNotRDMA, LayerUDP, ReasonUDPPort)
@@ -38,6 +48,10 @@ func (d *decoder) vxlan() error {
 	if b[0]&validID == 0 {
 		return d.fail(ErrNotRDMA, LayerUDP, ReasonUDPPort)
 	}
+	next := uint8(nextWhenNotNamed)
+	if extended && b[0]&validNext != 0 {
+		next = b[3]
+	}
 	id := binary.BigEndian.Uint32(b[4:]) >> 8
 	if !d.push(LayerVXLAN, length) {
 		return d.full(LayerVXLAN)
@@ -45,7 +59,15 @@ func (d *decoder) vxlan() error {
 	if !d.enter(LayerVXLAN, id) {
 		return d.tooDeep(LayerVXLAN)
 	}
-	return d.ethernet()
+	switch next {
+	case nextIPv4:
+		return d.ipv4()
+	case nextIPv6:
+		return d.ipv6()
+	case nextEthernet:
+		return d.ethernet()
+	}
+	return d.fail(ErrUnsupported, LayerUnknown, ReasonTunnelPayload)
 }
 
 // geneve reads a GENEVE header with its options (RFC 8926).
@@ -81,8 +103,8 @@ func (d *decoder) bridged(carried uint16) error {
 	if carried == etherTypeTEB {
 		return d.ethernet()
 	}
-	if carried < minEtherType {
-		return d.fail(ErrUnsupported, LayerUnknown, ReasonTunnelPayload)
+	if carried < minEtherType { // GRE numbers some protocols of its own there
+		return d.fail(ErrNotRDMA, LayerUnknown, ReasonEtherType)
 	}
 	return d.etherType(carried)
 }

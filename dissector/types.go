@@ -28,6 +28,7 @@ const (
 
 	PortVXLAN      = 4789
 	PortVXLANLinux = 8472 // of Linux before the IANA assignment
+	PortVXLANGPE   = 4790
 	PortGENEVE     = 6081
 	PortMPLS       = 6635 // RFC 7510
 )

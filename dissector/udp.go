@@ -20,6 +20,7 @@ func (d *decoder) udp() error {
 	u.DestinationPort = port
 	u.Length = uint16(length) //nolint:gosec // read from 16 bits
 	u.Checksum = binary.BigEndian.Uint16(b[6:])
+	d.wrote |= wroteUDP
 	if carried := d.end - d.off; length != carried {
 		switch {
 		case length == 0 && carried > math.MaxUint16: // a jumbogram, or segmentation offload
@@ -43,7 +44,9 @@ func (d *decoder) udp() error {
 func (d *decoder) udpPayload(port uint16) error {
 	switch port {
 	case PortVXLAN, PortVXLANLinux:
-		return d.vxlan()
+		return d.vxlan(false)
+	case PortVXLANGPE:
+		return d.vxlan(true)
 	case PortGENEVE:
 		return d.geneve()
 	case PortMPLS:
