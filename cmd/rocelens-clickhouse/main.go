@@ -1,0 +1,57 @@
+// Command rocelens-clickhouse is the database that rocelens starts itself: it loads the ClickHouse engine
+// from its shared library and serves the native protocol and HTTP until its standard input ends. Once it
+// listens it writes one line to standard output: the port of the native protocol, a tab, the port of HTTP.
+//
+// Its life hangs on that pipe alone. When the parent closes it, or dies in whatever way, the engine shuts
+// down in order and the process exits 0. Signals from the keyboard are ignored for that reason.
+//
+// Where the kernel offers Landlock, the process first gives up all files but its own: the engine's scalar
+// function file() asks for no privilege, and a reader of the database must not read the machine by it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "rocelens-clickhouse: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("rocelens-clickhouse", flag.ContinueOnError)
+	library := flags.String("library", "", "path of libchdb.so")
+	config := flags.String("config", "", "path of ClickHouse's config.xml")
+	data := flags.String("data", "", "directory that the database lives in")
+	confined := flags.String("confine", "", "`directory` outside of which no file can be read or written, apart from what the system's libraries need; empty: no confinement")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	for _, required := range []struct{ name, value string }{{"library", *library}, {"config", *config}, {"data", *data}} {
+		if required.value == "" {
+			return fmt.Errorf("flag --%s is missing", required.name)
+		}
+	}
+	if _, err := os.Stat(*config); err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	if err := checkLibrary(*library); err != nil {
+		return err
+	}
+	if err := checkDirectory(*data); err != nil {
+		return err
+	}
+	signal.Ignore(os.Interrupt, syscall.SIGHUP)
+	if *confined != "" {
+		if err := confine(*confined, *library); err != nil {
+			return err
+		}
+	}
+	return serve(*library, *config, *data)
+}

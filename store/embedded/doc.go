@@ -1,0 +1,9 @@
+// Package embedded starts and watches a ClickHouse of the service's own, as a child process: the program
+// rocelens-clickhouse, which loads the engine from a shared library. Nothing has to be installed as a
+// service, and the database's life is that of its parent: it ends when the pipe to its standard input does.
+//
+// Three users exist. The service has a random password that is made anew at each start. The reader, with
+// another, may only SELECT from the service's database, within limits that it cannot raise. The engine's
+// command line itself runs as "default", which cannot have a password there; it may have one session only,
+// and that is taken before the first port is listened on, so nobody else can be default.
+package embedded

@@ -1,0 +1,253 @@
+package embedded_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rocelens/rocelens/store/embedded"
+)
+
+func start(t *testing.T, options embedded.Options) *embedded.Server {
+	t.Helper()
+	options.Program = program
+	server, err := embedded.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := server.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// ask runs a statement over HTTP and returns status and body.
+func ask(t *testing.T, server *embedded.Server, user, password, query string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.HTTPAddress()+"/", strings.NewReader(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetBasicAuth(user, password)
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, strings.TrimSpace(string(body))
+}
+
+func service(t *testing.T, server *embedded.Server, query string) string {
+	t.Helper()
+	user, password := server.Credentials()
+	status, body := ask(t, server, user, password, query)
+	if status != http.StatusOK {
+		t.Fatalf("%s: %d %s", query, status, body)
+	}
+	return body
+}
+
+func TestDataSurvivesARestart(t *testing.T) {
+	needLibrary(t)
+	data := t.TempDir()
+	first, err := embedded.Start(t.Context(), embedded.Options{Data: data, Program: program})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service(t, first, "CREATE DATABASE kept")
+	service(t, first, "CREATE TABLE kept.t (n UInt64) ENGINE = MergeTree ORDER BY n")
+	service(t, first, "INSERT INTO kept.t SELECT number FROM numbers(1000)")
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, embedded.Options{Data: data})
+	if got := service(t, second, "SELECT sum(n) FROM kept.t"); got != "499500" {
+		t.Errorf("sum after the restart = %s, want 499500", got)
+	}
+	if !second.Confined() {
+		t.Error("the database is not confined to its own files")
+	}
+}
+
+func TestASecondServiceIsRefused(t *testing.T) {
+	needLibrary(t)
+	data := t.TempDir()
+	start(t, embedded.Options{Data: data})
+	_, err := embedded.Start(t.Context(), embedded.Options{Data: data, Program: program})
+	wantError(t, err, "the data directory is in use by another rocelens: "+data)
+}
+
+func TestAKilledDatabaseComesBack(t *testing.T) {
+	needLibrary(t)
+	server := start(t, embedded.Options{Data: t.TempDir()})
+	service(t, server, "CREATE DATABASE kept")
+	address := server.HTTPAddress()
+	if err := syscall.Kill(server.ProcessID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for server.Restarts() == 0 {
+		select {
+		case <-server.Done():
+			t.Fatal(server.Err())
+		case <-t.Context().Done():
+			t.Fatal("not started again")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if server.HTTPAddress() != address {
+		t.Errorf("address = %s, before it was %s", server.HTTPAddress(), address)
+	}
+	if got := service(t, server, "SELECT count() FROM system.databases WHERE name = 'kept'"); got != "1" {
+		t.Errorf("databases named kept = %s, want 1", got)
+	}
+}
+
+func TestNobodyIsDefault(t *testing.T) {
+	needLibrary(t)
+	server := start(t, embedded.Options{Data: t.TempDir()})
+	status, body := ask(t, server, "default", "", "SELECT 1")
+	if status == http.StatusOK || !strings.Contains(body, "USER_SESSION_LIMIT_EXCEEDED") {
+		t.Errorf("default may ask: %d %s", status, body)
+	}
+}
+
+func TestTheEngineKeepsNoLogTables(t *testing.T) {
+	needLibrary(t)
+	server := start(t, embedded.Options{Data: t.TempDir()})
+	service(t, server, "SYSTEM FLUSH LOGS")
+	if got := service(t, server, "SELECT count() FROM system.tables WHERE engine LIKE '%MergeTree'"); got != "0" {
+		t.Errorf("tables of the engine's own = %s, want 0", got)
+	}
+}
+
+func TestReaderIsRefused(t *testing.T) {
+	needLibrary(t)
+	server := start(t, embedded.Options{Data: t.TempDir()})
+	service(t, server, "CREATE DATABASE rocelens")
+	service(t, server, "CREATE TABLE rocelens.t (n UInt64) ENGINE = MergeTree ORDER BY n")
+	service(t, server, "INSERT INTO rocelens.t VALUES (7)")
+	service(t, server, "CREATE DATABASE other")
+	service(t, server, "CREATE TABLE other.t (n UInt64) ENGINE = MergeTree ORDER BY n")
+	user, password := server.ReaderCredentials()
+	for _, allowed := range []struct{ query, want string }{
+		{"SELECT n FROM rocelens.t", "7"},
+		{"SHOW TABLES FROM rocelens", "t"},
+		{"SELECT name FROM system.columns", "n"},
+		{"SELECT database, name FROM system.tables", "rocelens\tt"},
+		{"SELECT max_execution_time FROM (SELECT getSetting('max_execution_time') AS max_execution_time) SETTINGS max_execution_time = 5", "5"},
+		{"SELECT getSetting('final')", "true"},
+	} {
+		status, body := ask(t, server, user, password, allowed.query)
+		if status != http.StatusOK || body != allowed.want {
+			t.Errorf("%s: %d %q, want %q", allowed.query, status, body, allowed.want)
+		}
+	}
+	for _, refused := range []struct{ query, want string }{
+		{"SELECT * FROM other.t", "ACCESS_DENIED"},
+		{"SELECT * FROM system.users", "ACCESS_DENIED"},
+		{"SELECT * FROM system.processes", "ACCESS_DENIED"},
+		{"SELECT * FROM system.server_settings", "ACCESS_DENIED"},
+		{"SELECT * FROM url('http://127.0.0.1:1/', 'CSV', 'a String')", "ACCESS_DENIED"},
+		{"SELECT * FROM file('/etc/passwd', 'LineAsString', 'a String')", "ACCESS_DENIED"},
+		{"SELECT file('/etc/passwd')", "Permission denied"},
+		{"SELECT file('/proc/self/root/etc/passwd')", "Permission denied"},
+		{"SELECT * FROM remote('127.0.0.1:1', system.one)", "ACCESS_DENIED"},
+		{"SELECT * FROM executable('x', 'TSV', 'a String')", "ACCESS_DENIED"},
+		{"DROP TABLE rocelens.t", "ACCESS_DENIED"},
+		{"DROP DATABASE rocelens", "ACCESS_DENIED"},
+		{"INSERT INTO rocelens.t VALUES (8)", "ACCESS_DENIED"},
+		{"INSERT INTO FUNCTION file('x.csv') SELECT 1", "ACCESS_DENIED"},
+		{"ALTER TABLE rocelens.t DELETE WHERE 1", "ACCESS_DENIED"},
+		{"TRUNCATE TABLE rocelens.t", "ACCESS_DENIED"},
+		{"CREATE TABLE rocelens.u (n UInt64) ENGINE = Memory", "ACCESS_DENIED"},
+		{"CREATE TEMPORARY TABLE u (n UInt64)", "ACCESS_DENIED"},
+		{"CREATE USER evil", "ACCESS_DENIED"},
+		{"SYSTEM SHUTDOWN", "ACCESS_DENIED"},
+		{"SET readonly = 0", "READONLY"},
+		{"SELECT 1 SETTINGS max_execution_time = 0", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT 1 SETTINGS max_execution_time = 3600", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT 1 SETTINGS max_memory_usage = 0", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT 1 SETTINGS max_memory_usage = 1000000000000", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT 1 SETTINGS max_result_rows = 0", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT 1 SETTINGS max_result_rows = 1000000000000", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT 1 SETTINGS result_overflow_mode = 'break'", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT 1 SETTINGS max_concurrent_queries_for_user = 1000", "SETTING_CONSTRAINT_VIOLATION"},
+		{"SELECT number FROM numbers(100000000) FORMAT Null SETTINGS max_result_rows = 10", "TOO_MANY_ROWS_OR_BYTES"},
+		{"SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number)) SETTINGS max_execution_time = 1", "TIMEOUT_EXCEEDED"},
+		{"SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_memory_usage = 10000000", "MEMORY_LIMIT_EXCEEDED"},
+	} {
+		status, body := ask(t, server, user, password, refused.query)
+		if status == http.StatusOK || !strings.Contains(body, refused.want) {
+			t.Errorf("%s: %d %.300s, want %s", refused.query, status, body, refused.want)
+		}
+	}
+}
+
+func TestSentences(t *testing.T) {
+	needLibrary(t)
+	library, err := embedded.FindLibrary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	notALibrary := filepath.Join(t.TempDir(), "libchdb.so")
+	if err := os.WriteFile(notALibrary, []byte("not a library at all"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	taken := listener.Addr().(*net.TCPAddr).AddrPort().Port()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		options embedded.Options
+		want    string
+	}{
+		"library absent":     {embedded.Options{Library: "/nowhere/libchdb.so"}, "the ClickHouse library is not installed at /nowhere/libchdb.so"},
+		"library is none":    {embedded.Options{Library: notALibrary}, "is not a shared library"},
+		"program absent":     {embedded.Options{Library: library, Program: "/nowhere/program"}, "the program rocelens-clickhouse"},
+		"port taken":         {embedded.Options{Library: library, HTTPPort: taken}, "a port of the database is in use by another program"},
+		"disk too full":      {embedded.Options{Library: library, MinFree: math.MaxUint64}, "GiB free and the database needs"},
+		"no directory":       {embedded.Options{Library: library, Data: file}, "the data directory cannot be made"},
+		"name of a database": {embedded.Options{Library: library, Database: "a; DROP"}, "is no name for the database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.options.Data == "" {
+				test.options.Data = t.TempDir()
+			}
+			if test.options.Program == "" {
+				test.options.Program = program
+			}
+			_, err := embedded.Start(t.Context(), test.options)
+			wantError(t, err, test.want)
+		})
+	}
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error = %v, want one line with %q", err, want)
+	}
+}
