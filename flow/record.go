@@ -91,6 +91,7 @@ type Record struct {
 	FirstPSN, LastPSN    Count // of the flow's own requests (for a flow of responses: of what it answers)
 	PSNGaps              Count // runs of missing PSNs, whether filled later or not
 	MissingPSNs          Count // PSNs that never arrived at the vantage point
+	MissingAcknowledged  Count // of these: acknowledged all the same, so the capture missed them, not the receiver
 	Retransmitted        Count // packets whose PSN had already been passed: the original seen or known lost
 	RetransmittedNAK     Count // of these: after a NAK for a sequence error
 	RetransmittedRNR     Count // after an RNR NAK

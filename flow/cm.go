@@ -1,0 +1,165 @@
+package flow
+
+import (
+	"encoding/binary"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// The connection manager's datagrams go between QPs 1 (IBTA volume 1, chapter 12). Its REQ names the QPN and
+// starting PSN of the active side, its REP those of the passive side. Offsets: MAD header section 13.4.3,
+// REQ section 12.6.5, REP section 12.6.8.
+const (
+	madHeader       = 24
+	madClass        = 1  // 1 byte
+	madAttribute    = 16 // 2 bytes
+	classManagement = 0x07
+
+	attributeREQ = 0x0010
+	attributeREP = 0x0013
+
+	reqLocalID  = 0
+	reqLocalQPN = 32 // 24 bits
+	reqPSN      = 44 // 24 bits
+	reqMTU      = 50 // upper 4 bits: 1 for 256 to 5 for 4096
+	reqLength   = 51
+
+	repRemoteID = 4
+	repLocalQPN = 12 // 24 bits
+	repPSN      = 20 // 24 bits
+	repLength   = 23
+)
+
+// endpoint names one direction of a connection as the connection manager knows it.
+type endpoint struct {
+	source, destination dissector.Address
+	qp                  uint32 // of the destination; of a request that waits, its communication ID
+	protocol            dissector.Protocol
+}
+
+// side is what a REQ or REP says of its sender, and then of a direction.
+type side struct {
+	qp  uint32 // of the sender
+	psn uint32 // its first
+	mtu uint16
+}
+
+// manager remembers requests that wait for their reply and connections whose flows may appear, both up to a
+// limit.
+type manager struct {
+	pending     bounded
+	connections bounded
+}
+
+func newManager() manager {
+	return manager{
+		pending:     bounded{sides: make(map[endpoint]side)},
+		connections: bounded{sides: make(map[endpoint]side)},
+	}
+}
+
+// bounded is a map that forgets what was put into it first.
+type bounded struct {
+	sides map[endpoint]side
+	order []endpoint
+	next  int
+}
+
+func (b *bounded) put(e endpoint, s side, limit int) {
+	if _, ok := b.sides[e]; !ok {
+		if len(b.order) < limit {
+			b.order = append(b.order, e)
+		} else {
+			delete(b.sides, b.order[b.next])
+			b.order[b.next] = e
+			b.next = (b.next + 1) % limit
+		}
+	}
+	b.sides[e] = s
+}
+
+// manage reads a datagram of the connection manager.
+func (t *Tracker) manage(p *dissector.Packet) {
+	if p.BTH.DestinationQP != infiniband.GeneralServicesQP {
+		return
+	}
+	mad := p.Payload()
+	if len(mad) < madHeader+reqLength || mad[madClass] != classManagement {
+		return
+	}
+	data := mad[madHeader:]
+	switch binary.BigEndian.Uint16(mad[madAttribute:]) {
+	case attributeREQ:
+		s := side{qp: uint24(data[reqLocalQPN:]), psn: uint24(data[reqPSN:])}
+		if code := data[reqMTU] >> 4; code >= 1 && code <= 5 {
+			s.mtu = minMTU / 2 << code
+		}
+		id := binary.BigEndian.Uint32(data[reqLocalID:])
+		t.cm.pending.put(endpoint{p.Network.Source, p.Network.Destination, id, p.Protocol}, s, maxPendingREQ)
+	case attributeREP:
+		id := binary.BigEndian.Uint32(data[repRemoteID:])
+		active, ok := t.cm.pending.sides[endpoint{p.Network.Destination, p.Network.Source, id, p.Protocol}]
+		if !ok {
+			return
+		}
+		passive := side{qp: uint24(data[repLocalQPN:]), psn: uint24(data[repPSN:]), mtu: active.mtu}
+		t.connect(p, active, passive)
+	}
+}
+
+func uint24(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
+
+// connect notes a connection whose REP is p, sent by the passive side.
+func (t *Tracker) connect(p *dissector.Packet, active, passive side) {
+	forth := endpoint{p.Network.Destination, p.Network.Source, passive.qp, p.Protocol}
+	back := endpoint{p.Network.Source, p.Network.Destination, active.qp, p.Protocol}
+	if t.cm.connections.sides[forth] == active && t.cm.connections.sides[back] == passive {
+		return // the REP again
+	}
+	t.cm.connections.put(forth, active, t.config.MaxConnections)
+	t.cm.connections.put(back, passive, t.config.MaxConnections)
+	for _, e := range [...]endpoint{forth, back} {
+		for _, service := range [...]infiniband.Service{infiniband.ServiceRC, infiniband.ServiceXRC, infiniband.ServiceUC} {
+			k := e.key(service)
+			if i, ok := t.table.find(&t.flows, uint64(KeyID(k)), &k); ok {
+				f := t.flows.at(i)
+				t.settle(f, &f.requests)
+				t.settle(f, &f.answers)
+				f.answers.watch = watchStart
+				f.messages.open, f.answerOpen = false, false
+				t.introduce(f)
+			}
+		}
+	}
+}
+
+func (e endpoint) key(service infiniband.Service) Key {
+	return Key{
+		Source: e.source, Destination: e.destination, DestinationQP: e.qp,
+		Service: service, Protocol: e.protocol,
+	}
+}
+
+// introduce gives a new flow what the connection manager said of it.
+func (t *Tracker) introduce(f *flow) {
+	if len(t.cm.connections.sides) == 0 || !f.ordered() {
+		return
+	}
+	s, ok := t.cm.connections.sides[endpoint{f.key.Source, f.key.Destination, f.key.DestinationQP, f.key.Protocol}]
+	if !ok {
+		return
+	}
+	f.cmMTU = s.mtu
+	f.requests.start(s.psn)
+	k := Key{
+		Source: f.key.Destination, Destination: f.key.Source, DestinationQP: s.qp,
+		Service: f.key.Service, Protocol: f.key.Protocol,
+	}
+	if i, ok := t.table.find(&t.flows, uint64(KeyID(k)), &k); ok {
+		t.dropGuess(f)
+		t.link(f, t.flows.at(i), PairingCM)
+		return
+	}
+	f.sourceQP, f.pairing = known(uint64(s.qp)), PairingCM
+}

@@ -1,0 +1,153 @@
+package flow
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// Flush emits the records of all flows, ordered by their first packet, and forgets the flows. The totals
+// stay. The tracker can go on, with empty flows.
+func (t *Tracker) Flush() {
+	all := make([]*flow, 0, t.flows.live())
+	for _, e := range t.order.heap {
+		all = append(all, t.flows.at(e.flow))
+	}
+	slices.SortFunc(all, func(a, b *flow) int {
+		return cmp.Or(cmp.Compare(a.first.number, b.first.number), cmp.Compare(a.hash, b.hash))
+	})
+	t.pairLate(all)
+	for _, f := range all {
+		t.finish(f)
+	}
+	t.closed += t.pairs
+	t.pairs = 0
+	t.table.clear()
+	t.flows = slab{}
+	t.order = eviction{}
+	clear(t.offers)
+}
+
+// Totals are the sums over all packets so far. Connections can be told for certain after Flush only.
+func (t *Tracker) Totals() Totals {
+	totals := t.totals
+	totals.Connections = totals.Flows - t.pairs - t.closed
+	return totals
+}
+
+// Add adds the totals of another tracker, that had other packets of the same capture.
+func (t *Totals) Add(o Totals) {
+	t.Packets += o.Packets
+	t.RDMAPackets += o.RDMAPackets
+	t.Bytes += o.Bytes
+	t.RDMABytes += o.RDMABytes
+	t.Messages += o.Messages
+	t.Retransmitted += o.Retransmitted
+	t.OutOfOrder += o.OutOfOrder
+	t.MirrorCopies += o.MirrorCopies
+	t.MissingPSNs += o.MissingPSNs
+	t.Naks += o.Naks
+	t.RNRNaks += o.RNRNaks
+	t.CNPs += o.CNPs
+	t.CEMarked += o.CEMarked
+	t.ICRCErrors += o.ICRCErrors
+	t.ICRCUndetermined += o.ICRCUndetermined
+	t.Malformed += o.Malformed
+	t.Truncated += o.Truncated
+	t.Unsupported += o.Unsupported
+	t.NotRDMA += o.NotRDMA
+	t.PauseFrames += o.PauseFrames
+	t.Flows += o.Flows
+	t.Connections += o.Connections
+	t.EvictedFlows += o.EvictedFlows
+}
+
+// finish writes the flow's record and emits it.
+func (t *Tracker) finish(f *flow) {
+	t.settle(f, &f.requests)
+	t.settle(f, &f.answers)
+	r := &t.record
+	*r = Record{
+		ID:           ID(f.hash),
+		ConnectionID: ID(f.hash),
+		ReverseID:    f.reverseID,
+		Key:          f.key,
+		SourceQP:     f.sourceQP,
+		Pairing:      f.pairing,
+
+		SourceMAC: f.link.source, DestinationMAC: f.link.destination,
+		VLAN: f.link.vlan, DSCP: f.link.dscp,
+		Tunnel: f.link.tunnel, OuterSource: f.link.outer[0], OuterDestination: f.link.outer[1],
+
+		HasTime:   f.last.hasTime,
+		FirstTime: f.first.time, LastTime: f.last.time,
+		FirstNumber: f.first.number, LastNumber: f.last.number,
+
+		Packets: f.packets, Bytes: f.bytes, PayloadBytes: f.payload,
+		Operations:   f.operations,
+		MirrorCopies: f.mirrorCopies,
+		Acks:         f.acks, RNRNaks: f.rnrNaks, RNRTimerMax: f.rnrTimerMax,
+		CNPs:     f.cnps,
+		ICRCGood: f.icrc[dissector.ICRCGood], ICRCBad: f.icrc[dissector.ICRCBad],
+		ICRCUndetermined: f.icrc[dissector.ICRCUndetermined],
+		PortRewritten:    f.rewritten,
+		Truncated:        uint64(f.truncated), Malformed: uint64(f.malformed),
+	}
+	if f.reverseID != 0 {
+		r.ConnectionID = min(r.ID, f.reverseID)
+	}
+	if f.naks != nil {
+		r.Naks = *f.naks
+	}
+	f.fillNetwork(r)
+	f.fillSequence(r)
+	t.emit(r)
+}
+
+// fillNetwork fills what only RoCEv2 has.
+func (f *flow) fillNetwork(r *Record) {
+	if f.key.Protocol != dissector.ProtocolRoCEv2 {
+		return
+	}
+	r.SourcePort, r.SourcePorts = known(uint64(f.sourcePort)), known(1)
+	if f.ports != nil {
+		r.SourcePorts.N = uint64(f.ports.count)
+	}
+	r.CEMarked, r.ECTMarked = known(f.ce), known(f.ect)
+}
+
+// fillSequence fills what follows from PSNs.
+func (f *flow) fillSequence(r *Record) {
+	psns := &f.psns[ofRequests]
+	if !psns.valid {
+		psns = &f.psns[ofAnswers]
+	}
+	if psns.valid {
+		r.FirstPSN, r.LastPSN = known(uint64(psns.first)), known(uint64(psns.last))
+	}
+	if f.service == infiniband.ServiceUD {
+		r.Messages = known(f.messages.count)
+		return
+	}
+	if !f.ordered() {
+		return
+	}
+	r.Messages = known(f.messages.count)
+	r.GoodputBytes = known(f.payload - f.duplicatePayload)
+	if f.mtu != 0 {
+		r.PathMTU = known(uint64(f.mtu))
+	}
+	r.PSNGaps, r.MissingPSNs = known(uint64(f.gaps)), known(uint64(f.missing))
+	r.MissingAcknowledged = known(uint64(f.missingElsewhere))
+	r.Retransmitted = known(uint64(f.retransmitted))
+	r.OutOfOrder, r.Duplicates = known(uint64(f.outOfOrder)), known(uint64(f.duplicates))
+	// Why something was sent again is told by the other direction.
+	if f.retransmitted == 0 || f.pairing != PairingNone {
+		r.RetransmittedNAK, r.RetransmittedRNR = known(uint64(f.afterNAK)), known(uint64(f.afterRNR))
+		if !f.noTime || f.retransmitted == 0 {
+			r.RetransmittedTimeout = known(uint64(f.afterTimeout))
+		}
+	}
+}

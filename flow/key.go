@@ -1,0 +1,76 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// Odd constants with well mixed bits, from the fractional parts of square roots of primes.
+const (
+	mixA = 0x6a09e667f3bcc909
+	mixB = 0xbb67ae8584caa73b
+	mixC = 0x3c6ef372fe94f82b
+	mixD = 0xa54ff53a5f1d36f1
+)
+
+// mix folds the 128-bit product of its arguments.
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+// addressHash depends on all bytes of both addresses and on which of them is the source.
+func addressHash(source, destination *dissector.Address) uint64 {
+	return mix(
+		binary.LittleEndian.Uint64(source[:8])^bits.RotateLeft64(binary.LittleEndian.Uint64(destination[:8]), 32)^mixA,
+		binary.LittleEndian.Uint64(source[8:])^mixB,
+	) ^ mix(binary.LittleEndian.Uint64(destination[8:])^mixC, mixD)
+}
+
+// hashOf is the hash of a key of which the hash of the addresses is known. It is never 0.
+func hashOf(addresses uint64, k *Key) uint64 {
+	rest := uint64(k.DestinationQP) | uint64(k.SourceQP)<<24 | uint64(k.Service)<<48 | uint64(k.Protocol)<<56
+	h := mix(addresses^mixB, rest^mixA)
+	if h == 0 {
+		return 1
+	}
+	return h
+}
+
+// KeyID is the ID of the flow with the key.
+func KeyID(k Key) ID { return ID(hashOf(addressHash(&k.Source, &k.Destination), &k)) }
+
+// keyOf fills the key of the flow that the packet belongs to. The service of a CNP is the CNP's own here.
+func keyOf(p *dissector.Packet, k *Key) {
+	k.Source, k.Destination = p.Network.Source, p.Network.Destination
+	k.DestinationQP = p.BTH.DestinationQP
+	k.SourceQP = 0
+	k.Service = p.BTH.Opcode.Service()
+	k.Protocol = p.Protocol
+	if k.Service == infiniband.ServiceUD && p.Has&infiniband.HasDETH != 0 {
+		k.SourceQP = p.DETH.SourceQP
+	}
+	if p.Protocol == dissector.ProtocolInfiniBand && p.Network.Version == 0 {
+		localKey(p, k)
+	}
+}
+
+// localKey fills the addresses of a native InfiniBand packet without GRH with its LIDs, as ::LID.
+func localKey(p *dissector.Packet, k *Key) {
+	binary.BigEndian.PutUint16(k.Source[14:], p.LRH.SourceLID)
+	binary.BigEndian.PutUint16(k.Destination[14:], p.LRH.DestinationLID)
+}
+
+// Affinity is a number that both directions of a connection, its CNPs and the connection manager's messages
+// of the same two addresses have in common. Trackers that share the work of one capture must share it by
+// this number. It is 0 for a packet that is no RDMA packet.
+func Affinity(p *dissector.Packet) uint64 {
+	if !p.IsRDMA() {
+		return 0
+	}
+	return addressHash(&p.Network.Source, &p.Network.Destination) ^
+		addressHash(&p.Network.Destination, &p.Network.Source)
+}

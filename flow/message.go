@@ -1,0 +1,102 @@
+package flow
+
+import (
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// messages counts the operations that a flow's requests begin.
+type messages struct {
+	count   uint64
+	end     position // of the open message, when its length and the MTU tell; otherwise 0
+	kind    class    // of the open message
+	open    bool
+	partial bool // the first message of the flow was seen without its beginning
+	recent  [maxRecent]messageStart
+}
+
+// messageStart is where a recent message began.
+type messageStart struct {
+	at     position
+	number uint32
+}
+
+const maxRecent = 2 // messages whose retransmitted packets can still be named; a power of two
+
+// begin counts a message.
+func (m *messages) begin(t *Tracker, f *flow, c class, at position) uint32 {
+	m.count++
+	t.totals.Messages++
+	m.kind, m.end = c&classKind, 0
+	switch {
+	case c&classSend != 0:
+		f.operations.Send++
+	case c&classWrite != 0:
+		f.operations.Write++
+	case c&classRead != 0:
+		f.operations.ReadRequest++
+	case c&classAtomic != 0:
+		f.operations.Atomic++
+	default:
+		f.operations.Other++
+	}
+	number := uint32(m.count) //nolint:gosec // wraps after four thousand million messages
+	m.recent[number%maxRecent] = messageStart{at, number}
+	return number
+}
+
+// next takes the packet that moved the frontier. It returns the message's number and, for a packet behind a
+// gap, what the gap has to remember of it.
+func (m *messages) next(t *Tracker, f *flow, p *dissector.Packet, c class, at position) (uint32, uint8) {
+	if c&classStarts != 0 {
+		number := m.begin(t, f, c, at)
+		m.open = c&classEnds == 0
+		if m.open && p.Has&infiniband.HasRETH != 0 && validMTU(p.PayloadLength) {
+			m.end = at + position(spanOf(p.RETH.DMALength, p.PayloadLength))
+		}
+		return number, 0
+	}
+	goes := m.open && m.kind == c&classKind && (m.end == 0 || at < m.end)
+	m.open = c&classEnds == 0
+	if goes {
+		return uint32(m.count), holeContinue //nolint:gosec // see begin
+	}
+	if m.count == 0 {
+		m.partial = true
+	}
+	return m.begin(t, f, c, at), holeMessage
+}
+
+// fill takes a late packet of a PSN that had not been seen. flags are those of its hole, which it may change.
+func (m *messages) fill(t *Tracker, f *flow, c class, at position, flags *uint8) uint32 {
+	starts, ends := c&classStarts != 0, c&classEnds != 0
+	switch {
+	case starts && ends:
+	case starts && *flags&holeMessage != 0:
+		*flags = *flags&^holeMessage | holeContinue // the message behind the hole begins here
+		return 0
+	case starts && *flags == 0 && m.partial:
+		m.partial = false
+		return 0
+	case starts:
+	case ends && *flags&holeContinue != 0:
+		*flags = *flags&^holeContinue | holeMessage // what stands behind the hole is another message
+	default:
+		return 0
+	}
+	open, kind, end := m.open, m.kind, m.end
+	number := m.begin(t, f, c, at)
+	m.open, m.kind, m.end = open, kind, end
+	return number
+}
+
+// of is the number of the message that a repeated packet belongs to, 0 when that is forgotten.
+func (m *messages) of(at position) uint32 {
+	best := messageStart{}
+	for _, r := range m.recent {
+		if r.number != 0 && r.at <= at && r.at >= best.at {
+			best = r
+		}
+	}
+	return best.number
+}

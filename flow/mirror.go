@@ -1,0 +1,148 @@
+package flow
+
+import (
+	"github.com/rocelens/rocelens/dissector"
+)
+
+// sighting is what is kept of a recent packet to recognise a second capture of it. Length and ICRC would add
+// nothing: a resent packet has the same length, and where IP ID and AckReq are the same too, the same ICRC.
+type sighting struct {
+	time    uint32 // units of 256 ns, modulo 2^32
+	psn     uint32 // 24 bits, and the bits below
+	id      uint16
+	vantage uint8
+}
+
+// Bits beside the PSN of a sighting.
+const (
+	sightAnswer     = 1 << 24
+	sightAckRequest = 1 << 25
+	sightValid      = 1 << 26
+	sightTime       = 1 << 27
+	sightMask       = psnMask | sightAnswer | sightValid
+)
+
+// vantageOf folds what differs when one packet is captured at two places: hops to live, the link it was on,
+// the interface and the tunnel that brought it. A retransmission normally has the same.
+func vantageOf(p *dissector.Packet) uint8 {
+	v := uint32(p.Network.TTL)*31 + p.Meta.Interface*17 + uint32(p.Tunnel.Depth)*7
+	v += uint32(p.Ethernet.Destination[5])*5 + uint32(p.Ethernet.Source[5])*3 + uint32(p.Ethernet.VLANCount)*11
+	if p.Tunnel.Depth != 0 {
+		v += uint32(p.Tunnel.Outer.Source[15])*13 + uint32(p.Tunnel.Outer.Destination[15])*19
+	}
+	return uint8(v ^ v>>8) //nolint:gosec // folded on purpose
+}
+
+func sightingOf(p *dissector.Packet, answer uint32) sighting {
+	s := sighting{
+		time:    uint32(p.Meta.Time >> 8), //nolint:gosec // modulo 2^32
+		psn:     p.BTH.PSN | answer | sightValid,
+		id:      p.Network.ID,
+		vantage: vantageOf(p),
+	}
+	if p.BTH.AckRequest {
+		s.psn |= sightAckRequest
+	}
+	if p.Meta.HasTime {
+		s.psn |= sightTime
+	}
+	return s
+}
+
+// remember keeps the packet for isCopy. answer is sightAnswer for packets of the space of answers.
+func (f *flow) remember(p *dissector.Packet, answer uint32) {
+	f.ring[p.BTH.PSN%ringSize] = sightingOf(p, answer)
+}
+
+// copies is what isCopy needs to know of the packet's circumstances.
+type circumstances struct {
+	answer   uint32 // sightAnswer or 0
+	excuse   bool   // something asked for a repetition, so that it may come at once
+	distinct bool   // repetitions with equal fields are the rule (CNPs, NAKs): more proof is needed
+}
+
+// isCopy tells whether the packet is another capture of one that was seen: same PSN, IP ID and AckReq, close
+// in time, and something that no retransmission has.
+func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
+	now := sightingOf(p, c.answer)
+	was := f.ring[p.BTH.PSN%ringSize]
+	if (was.psn^now.psn)&sightMask != 0 {
+		return t.isDistantCopy(f, p, now, c)
+	}
+	if was.id != now.id || (was.psn^now.psn)&sightAckRequest != 0 {
+		return false
+	}
+	timed := was.psn&now.psn&sightTime != 0
+	apart := int64(int32(now.time-was.time)) << 8 //nolint:gosec // modulo 2^32
+	if apart < 0 {
+		apart = -apart
+	}
+	if timed && apart >= int64(t.config.MirrorWindow) {
+		return false
+	}
+	if was.vantage != now.vantage || f.idUp >= idTrust {
+		return true
+	}
+	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && !c.distinct
+}
+
+// isDistantCopy judges a packet whose original is no longer in the ring. An IP ID far behind the sender's
+// latest belongs to a packet that was sent long before; a packet that comes by another way than those that
+// move the frontier, right after one did, is the same stream captured twice.
+func (t *Tracker) isDistantCopy(f *flow, p *dissector.Packet, now sighting, c circumstances) bool {
+	if c.answer != 0 || c.distinct {
+		return false
+	}
+	if f.idUp >= idTrust {
+		behind := int16(f.lastID - now.id) //nolint:gosec // modulo 2^16
+		return behind >= ringSize && behind < idReach
+	}
+	return now.vantage != f.vantage && p.Meta.HasTime && f.last.hasTime && !c.excuse &&
+		p.Meta.Time-f.lastRequest < int64(t.config.MirrorWindow)
+}
+
+// noteID follows the IP ID of the sender. Senders that use no counter never earn trust.
+func (f *flow) noteID(id uint16) {
+	step := id - f.lastID
+	switch {
+	case step == 0:
+		f.idUp = 0
+	case step <= idStep:
+		if f.idUp < 255 {
+			f.idUp++
+		}
+	default:
+		f.idUp = 0
+	}
+	f.lastID = id
+}
+
+// age says whether the IP ID proves that the packet was sent before or after the latest one seen.
+type age uint8
+
+const (
+	ageUnknown age = iota
+	ageOlder
+	ageNewer
+)
+
+func (f *flow) ageOf(p *dissector.Packet) age {
+	if f.idUp < idTrust {
+		return ageUnknown
+	}
+	switch step := int16(p.Network.ID - f.lastID); { //nolint:gosec // modulo 2^16
+	case step > 0 && step < idReach:
+		return ageNewer
+	case step < 0 && step > -idReach:
+		return ageOlder
+	}
+	return ageUnknown
+}
+
+// copied counts a mirror copy.
+func (t *Tracker) copied(f *flow, p *dissector.Packet, o *Observation) {
+	o.Flags |= FlagMirrorCopy
+	f.mirrorCopies++
+	f.duplicatePayload += uint64(p.PayloadLength)
+	t.totals.MirrorCopies++
+}

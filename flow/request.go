@@ -1,0 +1,200 @@
+package flow
+
+import "github.com/rocelens/rocelens/dissector"
+
+// request tracks a packet that takes PSNs of its own direction.
+func (t *Tracker) request(f *flow, p *dissector.Packet, c class, o *Observation) {
+	s := &f.requests
+	if s.watch == 0 && p.BTH.PSN == s.next.psn() {
+		o.Message, _ = t.advance(f, p, c, s.next)
+		return
+	}
+	if s.watch&watchStart != 0 {
+		f.startRequests(p.BTH.PSN)
+		o.Message, _ = t.advance(f, p, c, s.next)
+		return
+	}
+	t.requestElsewhere(f, p, c, o)
+}
+
+// startRequests begins the sequence, unless the connection manager said where it begins.
+func (f *flow) startRequests(psn uint32) {
+	repeat := f.requests.repeat
+	f.requests.start(psn)
+	f.requests.repeat = repeat
+}
+
+// advance takes a request that moves the frontier.
+func (t *Tracker) advance(f *flow, p *dissector.Packet, c class, at position) (uint32, uint8) {
+	f.requests.next = at + 1
+	if c&classRead != 0 {
+		f.requests.next = t.readEnd(f, p, at)
+	}
+	f.psns[ofRequests].extend(p.BTH.PSN)
+	t.sent(f, p, c)
+	if f.reverse == 0 && f.spent < pairBudget && f.reliable() {
+		t.offer(f, p.BTH.PSN)
+	}
+	return f.messages.next(t, f, p, c, at)
+}
+
+// sent notes what every packet that is no mirror copy tells of its sender.
+func (t *Tracker) sent(f *flow, p *dissector.Packet, c class) {
+	if p.Meta.HasTime {
+		f.lastRequest = p.Meta.Time
+	}
+	f.noteID(p.Network.ID)
+	seen := sightingOf(p, 0)
+	f.ring[p.BTH.PSN%ringSize] = seen
+	f.vantage = seen.vantage
+	if c&classFull != 0 {
+		f.mtu = max(f.mtu, p.PayloadLength)
+	}
+}
+
+// requestElsewhere takes a request that is not simply the next, or comes while something is open.
+func (t *Tracker) requestElsewhere(f *flow, p *dissector.Packet, c class, o *Observation) {
+	s := &f.requests
+	at := s.extend(p.BTH.PSN)
+	if s.watch&watchRead != 0 && at >= s.next {
+		if f.isReread(p, c) {
+			t.requestBehind(f, p, c, at, o)
+			return
+		}
+		f.settleRead(at)
+	}
+	switch {
+	case at == s.next:
+		t.resolve(f, s, false)
+		o.Message, _ = t.advance(f, p, c, at)
+	case at > s.next && at-s.next < maxJump:
+		t.requestAhead(f, p, c, at, o)
+	case at < s.next && s.next-at <= maxBack:
+		t.requestBehind(f, p, c, at, o)
+	default: // the QP began a new life
+		t.settle(f, s)
+		s.start(p.BTH.PSN)
+		f.messages.open = false
+		o.Message, _ = t.advance(f, p, c, s.next)
+	}
+	if s.watch&watchUnseen != 0 {
+		t.settleUnseen(f)
+	}
+}
+
+// resolve makes the verdicts on late packets final, since the frontier moved on, and forgets a repetition
+// that is over.
+func (t *Tracker) resolve(f *flow, s *sequence, answers bool) {
+	if s.watch&watchLate != 0 {
+		kept := uint8(0)
+		for _, late := range f.late[:f.lateLen] {
+			if late.answers != answers {
+				f.late[kept] = late
+				kept++
+			}
+		}
+		f.lateLen = kept
+		s.watch &^= watchLate
+	}
+	if s.watch&watchRepeat != 0 && !s.asked() {
+		s.repeat = repeat{}
+		s.watch &^= watchRepeat
+	}
+}
+
+// requestAhead takes a request that leaves PSNs out.
+func (t *Tracker) requestAhead(f *flow, p *dissector.Packet, c class, at position, o *Observation) {
+	s := &f.requests
+	t.resolve(f, s, false)
+	start := s.next
+	var flags uint8
+	o.Message, flags = t.advance(f, p, c, at)
+	t.miss(f, s, start, at, holeCounted|flags)
+	o.Flags |= FlagGapBefore
+}
+
+// miss opens a hole and counts its PSNs as missing.
+func (t *Tracker) miss(f *flow, s *sequence, start, end position, flags uint8) {
+	n := uint32(end - start) //nolint:gosec // bounded by maxJump
+	f.gaps++
+	f.missing += n
+	t.totals.MissingPSNs += uint64(n)
+	f.forget(s, s.open(start, end, flags))
+}
+
+// forget takes what can be known of a hole when it is given up.
+func (f *flow) forget(s *sequence, h hole) {
+	if h.flags&holeCounted != 0 && s.acked > h.start {
+		f.missingElsewhere += uint32(min(s.acked, h.end()) - h.start) //nolint:gosec // within the hole
+	}
+}
+
+// settle gives up all holes and open verdicts of a PSN space.
+func (t *Tracker) settle(f *flow, s *sequence) {
+	for _, h := range s.holes[:s.holeCount] {
+		f.forget(s, h)
+	}
+	s.holeCount = 0
+	t.resolve(f, s, s == &f.answers)
+}
+
+// requestBehind takes a request of a PSN that the frontier has passed.
+func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at position, o *Observation) {
+	s := &f.requests
+	if t.isCopy(f, p, circumstances{excuse: s.repeat.at != 0}) {
+		t.copied(f, p, o)
+		return
+	}
+	l := lateness{at: at, end: at + 1, since: f.lastRequest}
+	if c&classRead != 0 && f.read.known && at >= f.read.start && at < f.read.end {
+		l.end = f.read.end
+	}
+	var flags uint8
+	i := s.holeAt(at)
+	switch {
+	case i >= 0:
+		l.place = placeHole
+		o.Message = f.messages.fill(t, f, c, at, &s.holes[i].flags)
+		if c&classRead != 0 {
+			l.end = t.lateReadEnd(f, p, at)
+		}
+		t.found(f, s, i, at, l.end)
+	case at < s.first || at < s.forgotten:
+		l.place = placeUnknown
+		o.Message = f.messages.fill(t, f, c, at, &flags)
+	default:
+		o.Message = f.messages.of(at)
+		if c&classRead != 0 {
+			t.expectAgain(f, at, l.end)
+		}
+	}
+	t.judge(f, s, p, l, o)
+	if p.Meta.HasTime {
+		f.lastRequest = p.Meta.Time
+	}
+	f.remember(p, 0)
+	if c&classFull != 0 {
+		f.mtu = max(f.mtu, p.PayloadLength)
+	}
+}
+
+// lateReadEnd is the end of the span of a READ request that filled a hole.
+func (t *Tracker) lateReadEnd(f *flow, p *dissector.Packet, at position) position {
+	latest, watch := f.read, f.requests.watch
+	end := t.readEnd(f, p, at)
+	if latest.start > at {
+		f.read, f.requests.watch = latest, watch
+	}
+	return end
+}
+
+// found takes PSNs out of the hole that they were missing from.
+func (t *Tracker) found(f *flow, s *sequence, i int, at, end position) {
+	counted := s.holes[i].flags&holeCounted != 0
+	n, dropped := s.fill(i, at, end)
+	f.forget(s, dropped)
+	if counted {
+		f.missing -= n
+		t.totals.MissingPSNs -= uint64(n)
+	}
+}

@@ -1,0 +1,213 @@
+package flow
+
+import (
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// flow is one direction of a connection while it is tracked. Fields that every packet touches stand first.
+type flow struct {
+	hash    uint64
+	key     Key
+	number  uint32 // its own, in the slab
+	reverse uint32 // the other direction's number plus one, 0: none
+	guess   uint32 // the flow that this one's answers seem to belong to, plus one
+	back    uint32 // the flow whose guess is this one, plus one
+
+	stamp       uint64 // the tracker's packet count when it was seen last
+	packets     uint64
+	bytes       uint64
+	payload     uint64
+	first       moment
+	last        moment
+	lastRequest int64 // time
+	lastAnswer  int64
+	service     infiniband.Service
+	idUp        uint8 // steps of the IP ID in a row that look like a counter, saturating
+	vantage     uint8 // where the packet that moved the frontier was captured
+	lastID      uint16
+	ce, ect     uint64
+
+	messages messages
+	requests sequence
+	answers  sequence
+	ring     [ringSize]sighting
+	late     [maxLate]latePacket
+	lateLen  uint8
+
+	votes     uint8
+	conflicts uint8
+	spent     uint16 // of the pairing budget
+	votePSN   uint32
+	voteMSN   uint32
+	pairing   Pairing
+	noTime    bool // a packet had no time stamp
+
+	unseen     unseenAck
+	read       readRange
+	onlyResent uint64 // number of the only packet of the repetition going on, while it had not been seen before
+	answerOpen bool   // a READ response began and has not ended
+
+	operations Operations
+	mtu        uint16 // largest payload of a FIRST or MIDDLE packet
+	cmMTU      uint16 // by the connection manager, or found from the span of a READ
+	sourceQP   Count
+	reverseID  ID
+	psns       [2]psnRange // of requests, and of answers
+
+	duplicatePayload uint64
+	acks             uint64
+	rnrNaks          uint64
+	cnps             uint64
+	mirrorCopies     uint64
+	rnrTimerMax      int64
+	gaps             uint32
+	missing          uint32
+	missingElsewhere uint32 // of missing: acknowledged, so lost to the capture only; holes that are gone
+	retransmitted    uint32
+	afterNAK         uint32
+	afterRNR         uint32
+	afterTimeout     uint32
+	outOfOrder       uint32
+	duplicates       uint32
+	icrc             [4]uint64 // by ICRCState
+	truncated        uint32
+	malformed        uint32
+
+	link       link
+	naks       *[32]uint64 // allocated when the first comes
+	ports      *portSet    // allocated when a second port comes
+	rewritten  Count
+	portTries  uint8
+	sourcePort uint16
+	addresses  [2]uint64 // hash of source and destination, and of the opposite
+}
+
+// psnRange is the PSNs of the first packet and of the packet furthest ahead.
+type psnRange struct {
+	first, last uint32
+	valid       bool
+}
+
+func (r *psnRange) extend(psn uint32) {
+	if !r.valid {
+		r.first, r.valid = psn, true
+	}
+	r.last = psn
+}
+
+// Indexes of flow.psns.
+const (
+	ofRequests = iota
+	ofAnswers
+)
+
+// moment is when a packet was captured, in both measures.
+type moment struct {
+	time    int64
+	number  uint64
+	hasTime bool
+}
+
+// link is what the flow's first packet said of the way it came.
+type link struct {
+	source, destination [6]byte
+	vlan, dscp          Count
+	tunnel              dissector.LayerType
+	outer               [2]dissector.Address
+}
+
+// portSet is the set of UDP source ports of a flow.
+type portSet struct {
+	ports [maxPorts]uint16
+	count uint8
+}
+
+func (s *portSet) add(port uint16) {
+	for i := range s.count {
+		if s.ports[i] == port {
+			return
+		}
+	}
+	if s.count < maxPorts {
+		s.ports[s.count] = port
+		s.count++
+	}
+}
+
+// begin fills a zero flow from its first packet.
+func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
+	f.hash, f.number, f.key, f.service = hash, number, *k, k.Service
+	f.addresses = [2]uint64{
+		addressHash(&k.Source, &k.Destination),
+		addressHash(&k.Destination, &k.Source),
+	}
+	f.first = moment{p.Meta.Time, p.Meta.Number, p.Meta.HasTime}
+	f.vantage = vantageOf(p)
+	f.requests.watch = watchStart
+	f.answers.watch = watchStart
+	f.lastID = p.Network.ID
+	l := &f.link
+	l.source, l.destination = p.Ethernet.Source, p.Ethernet.Destination
+	if n := int(p.Ethernet.VLANCount); n > 0 && n <= len(p.Ethernet.VLAN) {
+		l.vlan = known(uint64(p.Ethernet.VLAN[n-1] & 0xfff))
+	}
+	if p.Protocol == dissector.ProtocolRoCEv2 {
+		l.dscp = known(uint64(p.Network.DSCP))
+		f.sourcePort = p.UDP.SourcePort
+	}
+	if p.Tunnel.Depth > 0 {
+		l.tunnel = p.Tunnel.Type
+		l.outer = [2]dissector.Address{p.Tunnel.Outer.Source, p.Tunnel.Outer.Destination}
+	}
+	if k.Service == infiniband.ServiceUD && p.Has&infiniband.HasDETH != 0 {
+		f.sourceQP = known(uint64(k.SourceQP))
+		f.pairing = PairingDatagram
+	}
+}
+
+func known(n uint64) Count { return Count{N: n, Known: true} }
+
+// touch counts what every packet of the flow has.
+func (f *flow) touch(p *dissector.Packet, icrc dissector.ICRCState, bytes uint64) {
+	f.packets++
+	f.bytes += bytes
+	f.last.number = p.Meta.Number
+	if p.Meta.HasTime {
+		f.last.time, f.last.hasTime = p.Meta.Time, true
+	} else {
+		f.noTime = true
+	}
+	f.icrc[icrc&3]++
+	if p.Protocol == dissector.ProtocolRoCEv2 && p.UDP.SourcePort != f.sourcePort {
+		f.addPort(p.UDP.SourcePort)
+	}
+}
+
+func (f *flow) addPort(port uint16) {
+	if f.ports == nil {
+		f.ports = new(portSet)
+		f.ports.add(f.sourcePort)
+	}
+	f.ports.add(port)
+}
+
+// mark counts congestion marks, once a packet.
+func (f *flow) mark(t *Tracker, p *dissector.Packet) {
+	if p.Network.ECN == dissector.ECNNotECT || p.Protocol != dissector.ProtocolRoCEv2 {
+		return
+	}
+	f.ect++
+	if p.Network.ECN == dissector.ECNCE {
+		f.ce++
+		t.totals.CEMarked++
+	}
+}
+
+// reliable tells whether lost packets of the flow are sent again.
+func (f *flow) reliable() bool {
+	return f.service == infiniband.ServiceRC || f.service == infiniband.ServiceXRC
+}
+
+// ordered tells whether PSNs of the flow's requests follow each other in one sequence.
+func (f *flow) ordered() bool { return f.reliable() || f.service == infiniband.ServiceUC }

@@ -1,0 +1,290 @@
+package flow
+
+import (
+	"errors"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// Tracker keeps the flows of one capture, or of one share of its connections (see [Affinity]). Packets must
+// come in the order in which they were captured; time stamps may be absent or go backwards.
+type Tracker struct {
+	config Config
+	emit   func(*Record)
+	record Record // handed to emit, reused
+
+	table  table
+	flows  slab
+	stamp  uint64 // packets observed
+	totals Totals
+	pairs  uint64
+	order  eviction
+	closed uint64 // pairs whose records were emitted
+
+	offers []offer
+	cm     manager
+
+	revisions     [maxRevisions]Revision
+	revisionStart int
+	revisionCount int
+}
+
+// NewTracker makes a tracker that hands each record to emit, when its flow is evicted or at Flush. The
+// record is valid during the call only.
+func NewTracker(c Config, emit func(*Record)) *Tracker {
+	return &Tracker{
+		config: c.withDefaults(),
+		emit:   emit,
+		table:  newTable(),
+		offers: make([]offer, pairSlots),
+		cm:     newManager(),
+	}
+}
+
+// Observe takes the next packet, as Decode left it, with the error that Decode returned and the verdict on
+// its ICRC. It keeps nothing of p. In steady state, when no new flow appears, it allocates nothing.
+func (t *Tracker) Observe(p *dissector.Packet, err error, icrc dissector.ICRCState) Observation {
+	t.stamp++
+	bytes := wireBytes(p)
+	t.totals.Packets++
+	t.totals.Bytes += bytes
+	var o Observation
+	if err != nil || !p.IsRDMA() {
+		t.observeUnusual(p, err, icrc, bytes, &o)
+	} else {
+		t.countRDMA(icrc, bytes)
+		f := t.flowOf(p)
+		f.touch(p, icrc, bytes)
+		o.Flow = ID(f.hash)
+		t.track(f, p, &o)
+		if icrc == dissector.ICRCBad {
+			f.findPort(p)
+		}
+	}
+	if t.revisionCount != 0 {
+		o.Revised, _ = t.Revised()
+	}
+	return o
+}
+
+// countRDMA adds a packet that has a base transport header to the totals.
+func (t *Tracker) countRDMA(icrc dissector.ICRCState, bytes uint64) {
+	t.totals.RDMAPackets++
+	t.totals.RDMABytes += bytes
+	switch icrc {
+	case dissector.ICRCBad:
+		t.totals.ICRCErrors++
+	case dissector.ICRCUndetermined:
+		t.totals.ICRCUndetermined++
+	case dissector.ICRCNotChecked, dissector.ICRCGood:
+	}
+}
+
+// observeUnusual takes packets that Decode complained about, and those that are not RDMA.
+func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.ICRCState, bytes uint64, o *Observation) {
+	truncated, malformed := errors.Is(err, dissector.ErrTruncated), errors.Is(err, dissector.ErrMalformed)
+	switch {
+	case truncated:
+		t.totals.Truncated++
+	case malformed:
+		t.totals.Malformed++
+	case p.Protocol == dissector.ProtocolPause:
+		t.totals.PauseFrames++
+	case errors.Is(err, dissector.ErrUnsupported):
+		t.totals.Unsupported++
+	case !p.IsRDMA():
+		t.totals.NotRDMA++
+	}
+	if !p.IsRDMA() {
+		return
+	}
+	t.countRDMA(icrc, bytes)
+	if malformed {
+		// Garbage makes no flow, but it is held against one that is there.
+		f := t.existing(p)
+		if f == nil {
+			return
+		}
+		f.touch(p, icrc, bytes)
+		f.stamp = t.stamp
+		f.malformed++
+		o.Flow = ID(f.hash)
+		return
+	}
+	f := t.flowOf(p)
+	f.touch(p, icrc, bytes)
+	o.Flow = ID(f.hash)
+	if truncated {
+		f.truncated++
+		t.track(f, p, o)
+		return
+	}
+	f.operations.Other++
+	f.mark(t, p)
+}
+
+// wireBytes is the packet's length on the wire. A capture that says less than it holds is not believed.
+func wireBytes(p *dissector.Packet) uint64 {
+	n := uint64(p.Meta.OriginalLength)
+	if n >= uint64(len(p.Data)) {
+		return n
+	}
+	if p.ICRCOffset != 0 {
+		return uint64(p.ICRCOffset) + infiniband.ICRCLength + uint64(p.Meta.FCSLength)
+	}
+	return uint64(len(p.Data))
+}
+
+// flowOf is the packet's flow, a new one if need be.
+func (t *Tracker) flowOf(p *dissector.Packet) *flow {
+	var k Key
+	keyOf(p, &k)
+	if k.Service == infiniband.ServiceCNP {
+		if f := t.existing(p); f != nil {
+			f.stamp = t.stamp
+			return f
+		}
+	}
+	addresses := addressHash(&k.Source, &k.Destination)
+	hash := hashOf(addresses, &k)
+	if i, ok := t.table.find(&t.flows, hash, &k); ok {
+		f := t.flows.at(i)
+		f.stamp = t.stamp
+		return f
+	}
+	return t.create(hash, &k, p)
+}
+
+// existing is the flow that the packet belongs to, nil when there is none. A CNP belongs to the flow of the
+// same addresses and destination QP, whatever its service.
+func (t *Tracker) existing(p *dissector.Packet) *flow {
+	var k Key
+	keyOf(p, &k)
+	services := [...]infiniband.Service{
+		k.Service, infiniband.ServiceRC, infiniband.ServiceXRC, infiniband.ServiceUC, infiniband.ServiceCNP,
+	}
+	n := 1
+	if k.Service == infiniband.ServiceCNP {
+		services[0] = infiniband.ServiceRD
+		n = len(services)
+	}
+	addresses := addressHash(&k.Source, &k.Destination)
+	for _, service := range services[:n] {
+		k.Service = service
+		if i, ok := t.table.find(&t.flows, hashOf(addresses, &k), &k); ok {
+			return t.flows.at(i)
+		}
+	}
+	return nil
+}
+
+func (t *Tracker) create(hash uint64, k *Key, p *dissector.Packet) *flow {
+	if t.flows.live() >= t.config.MaxFlows {
+		t.evict()
+	}
+	number := t.flows.take()
+	f := t.flows.at(number)
+	f.begin(number, hash, k, p)
+	f.stamp = t.stamp
+	t.table.insert(&t.flows, hash, number)
+	t.order.add(number, t.stamp)
+	t.totals.Flows++
+	t.introduce(f)
+	return f
+}
+
+// track follows what the packet means to its flow.
+func (t *Tracker) track(f *flow, p *dissector.Packet, o *Observation) {
+	c := classes[p.BTH.Opcode]
+	f.payload += uint64(p.PayloadLength)
+	switch {
+	case p.BTH.Opcode.IsCNP():
+		t.notify(f, p, o)
+	case f.service == infiniband.ServiceUD && c&classRequest != 0:
+		t.datagram(f, p, o)
+	case !f.ordered():
+		t.untracked(f, p, c)
+	case c&classRequest != 0:
+		t.request(f, p, c, o)
+	case c&classAck != 0:
+		t.acknowledge(f, p, o)
+	case c&classResponse != 0:
+		t.respond(f, p, c, o)
+	default:
+		f.operations.Other++
+	}
+	if o.Flags&FlagMirrorCopy == 0 {
+		f.mark(t, p)
+	}
+}
+
+// notify counts a congestion notification.
+func (t *Tracker) notify(f *flow, p *dissector.Packet, o *Observation) {
+	if t.isCopy(f, p, circumstances{answer: sightAnswer, distinct: true}) {
+		t.copied(f, p, o)
+		return
+	}
+	f.remember(p, sightAnswer)
+	f.cnps++
+	t.totals.CNPs++
+}
+
+// datagram counts a UD SEND, each of which is a message.
+func (t *Tracker) datagram(f *flow, p *dissector.Packet, o *Observation) {
+	if t.isCopy(f, p, circumstances{}) {
+		t.copied(f, p, o)
+		return
+	}
+	f.remember(p, 0)
+	f.noteID(p.Network.ID)
+	f.psns[ofRequests].extend(p.BTH.PSN)
+	f.operations.Datagram++
+	f.messages.count++
+	t.totals.Messages++
+	o.Message = uint32(f.messages.count) //nolint:gosec // wraps after four thousand million messages
+	t.manage(p)
+}
+
+// untracked counts packets of services whose PSNs do not follow one sequence: RD, which ConnectX's dynamic
+// connections use in their own way.
+func (t *Tracker) untracked(f *flow, p *dissector.Packet, c class) {
+	ops := &f.operations
+	switch {
+	case c&classAck != 0:
+		ops.Ack++
+		if p.Has&infiniband.HasAETH != 0 {
+			t.countAck(f, p.AETH.Syndrome)
+		}
+	case c&classReadResponse != 0:
+		ops.ReadResponse++
+	case c&classAtomicResponse != 0:
+		ops.AtomicResponse++
+	case c&classStarts == 0:
+		if c&classRequest == 0 {
+			ops.Other++
+		}
+	case c&classSend != 0:
+		ops.Send++
+	case c&classWrite != 0:
+		ops.Write++
+	case c&classRead != 0:
+		ops.ReadRequest++
+	case c&classAtomic != 0:
+		ops.Atomic++
+	default:
+		ops.Other++
+	}
+}
+
+// findPort looks for the UDP source port that would make a wrong ICRC right, on the first few packets.
+func (f *flow) findPort(p *dissector.Packet) {
+	const tries = 4
+	if f.rewritten.Known || f.portTries >= tries {
+		return
+	}
+	f.portTries++
+	if port, ok := dissector.FindRewrittenPort(p); ok {
+		f.rewritten = known(uint64(port))
+	}
+}
