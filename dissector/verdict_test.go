@@ -256,3 +256,9 @@ func TestLengthsOfIPDecide(t *testing.T) {
 		t.Errorf("cut copy: payload %d of %d, ICRC state %d", len(p.Payload()), p.PayloadLength, dissector.VerifyICRC(&p))
 	}
 }
+
+// six is the frame over IPv6.
+func six(f build.Frame) build.Frame {
+	f.Source, f.Destination = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
+	return f
+}
