@@ -410,11 +410,11 @@ type Capture struct {
 	Message *string `json:"message,omitempty"`
 	Name    string  `json:"name"`
 
-	// Notes what was passed over while reading
+	// Notes what was passed over while reading, and where
 	Notes    []string  `json:"notes"`
 	Progress *Progress `json:"progress,omitempty"`
 
-	// Sha256 of the uploaded file
+	// Sha256 of the uploaded file, hex
 	Sha256 string `json:"sha256"`
 
 	// Size bytes of the uploaded file
@@ -523,7 +523,7 @@ type Flow struct {
 	PathMtu          *int             `json:"path_mtu"`
 	PayloadBytes     int64            `json:"payload_bytes"`
 
-	// PortRewrittenFrom UDP source port for which the ICRC would be right
+	// PortRewrittenFrom UDP source port for which the ICRC would be right, where a device rewrote it
 	PortRewrittenFrom *int `json:"port_rewritten_from"`
 
 	// Protocol RoCEv1, RoCEv2, InfiniBand
@@ -645,7 +645,7 @@ type PacketSummaryVerdict string
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code ClickHouse's error code
+	// Code ClickHouse's error code, for a refused query
 	Code     *int    `json:"code,omitempty"`
 	Detail   *string `json:"detail,omitempty"`
 	Instance *string `json:"instance,omitempty"`
@@ -810,7 +810,7 @@ type ListFlowsParamsOrder string
 type ListPacketsParams struct {
 	FlowId *string `form:"flow_id,omitempty" json:"flow_id,omitempty"`
 
-	// BothDirections With flow_id
+	// BothDirections With flow_id, the other direction of the connection too
 	BothDirections *bool `form:"both_directions,omitempty" json:"both_directions,omitempty"`
 
 	// Only Only packets with this finding
