@@ -86,10 +86,20 @@ func (b *burst) size() uint32 {
 
 // emit queues a packet at a time, with the next IP identification of its sender.
 func (b *burst) emit(t int64, p packet) {
-	e := &b.c.ends[p.side]
-	p.conn, p.time, p.ipID = b.c, t, e.ipID
-	e.ipID++
+	p.ipID = b.identify(p.side)
+	b.emitAs(t, p)
+}
+
+func (b *burst) emitAs(t int64, p packet) {
+	p.conn, p.time = b.c, t
+	b.c.spoken[p.side] = true
 	b.c.queue = append(b.c.queue, p)
+}
+
+func (b *burst) identify(side uint8) uint16 {
+	e := &b.c.ends[side]
+	e.ipID++
+	return e.ipID
 }
 
 // planMessages fills the plan with requests of consecutive PSNs.
@@ -159,12 +169,10 @@ func (b *burst) messages(send bool) {
 		b.receiverNotReady(b.starts[b.random.IntN(len(b.starts))])
 	case k > 2 && b.hits(f.Reorder):
 		b.reorder(b.random.IntN(k - 2))
-	case b.hits(f.Mark):
-		b.mark()
+	case b.c.encapsulation != RoCEv1 && b.c.spoken[1-b.side] && b.hits(f.Mark):
+		b.mark() // congestion notification came with RoCEv2
 	case k > 2 && b.hits(f.CaptureMiss):
-		i := 1 + b.random.IntN(k-2)
-		b.truth.MissingPSNs++
-		b.acknowledge(0, b.forward(b.c.now, 0, func(j int) bool { return j != i }, nil))
+		b.captureMiss(1 + b.random.IntN(k-2))
 	default:
 		b.acknowledge(0, b.forward(b.c.now, 0, nil, nil))
 	}
@@ -180,6 +188,8 @@ func (b *burst) forward(t int64, from int, seen func(int) bool, change func(int,
 	for i := from; i < len(b.plan); i++ {
 		t += gap(b.plan[i].length)
 		times[i] = t
+		// What does not pass here was sent all the same.
+		b.plan[i].ipID = b.identify(b.side)
 		if seen != nil && !seen(i) {
 			continue
 		}
@@ -187,7 +197,7 @@ func (b *burst) forward(t int64, from int, seen func(int) bool, change func(int,
 		if change != nil {
 			change(i, &p)
 		}
-		b.emit(t, p)
+		b.emitAs(t, p)
 	}
 	return times
 }
@@ -259,12 +269,21 @@ func (b *burst) receiverNotReady(i int) {
 func (b *burst) reorder(i int) {
 	times := b.forward(b.c.now, 0, func(j int) bool { return j != i }, nil)
 	j := min(i+1+b.random.IntN(2), len(b.plan)-2)
-	late := times[j] + 1
 	// It was sent before those that overtook it, and its identification says so.
-	p := b.plan[i]
-	b.emit(late, p)
+	b.emitAs(times[j]+1, b.plan[i])
 	b.truth.OutOfOrder++
 	b.acknowledge(0, times)
+}
+
+// captureMiss hides packet i from the capture; both ends know nothing of it. Without its first packet, whether a
+// message was there is for no capture to tell, so first packets are spared.
+func (b *burst) captureMiss(i int) {
+	if b.startsMessage(i) {
+		b.acknowledge(0, b.forward(b.c.now, 0, nil, nil))
+		return
+	}
+	b.truth.MissingPSNs++
+	b.acknowledge(0, b.forward(b.c.now, 0, func(j int) bool { return j != i }, nil))
 }
 
 // mark sets CE on some packets and answers with one CNP.
@@ -371,16 +390,11 @@ func (b *burst) unreliable() {
 	switch {
 	case k > 2 && b.hits(b.cfg.Faults.LossBefore):
 		i := 1 + b.random.IntN(k-2)
-		if !b.startsMessage(i) {
-			b.truth.MissingPSNs++
-			b.forward(b.c.now, 0, func(j int) bool { return j != i }, nil)
-			return
-		}
-		b.forward(b.c.now, 0, nil, nil)
+		b.captureMiss(i) // unreliable packets are acknowledged to nobody
 	case k > 2 && b.hits(b.cfg.Faults.Reorder):
 		i := b.random.IntN(k - 2)
 		times := b.forward(b.c.now, 0, func(j int) bool { return j != i }, nil)
-		b.emit(times[i+1]+1, b.plan[i])
+		b.emitAs(times[i+1]+1, b.plan[i])
 		b.truth.OutOfOrder++
 	default:
 		b.forward(b.c.now, 0, nil, nil)
