@@ -150,7 +150,7 @@ type decoder struct {
 
 // fail notes why and where decoding stops, and returns err.
 func (d *decoder) fail(err error, layer LayerType, reason Reason) error {
-	d.p.Fault = Fault{Layer: layer, Reason: reason, Offset: uint16(min(d.off, math.MaxUint16))} //nolint:gosec // bounded
+	d.p.Fault = Fault{Layer: layer, Reason: reason, Offset: uint16(min(d.off, math.MaxUint16))}
 	return err
 }
 
@@ -174,7 +174,7 @@ func (d *decoder) push(layer LayerType, n int) bool {
 	if i >= MaxLayers || d.off > math.MaxUint16 {
 		return false
 	}
-	d.p.Layers[i] = Layer{Type: layer, Offset: uint16(d.off), Length: uint16(n)} //nolint:gosec // checked above
+	d.p.Layers[i] = Layer{Type: layer, Offset: uint16(d.off), Length: uint16(n)}
 	d.p.LayerCount = i + 1
 	d.off += n
 	return true

@@ -209,13 +209,13 @@ func FindRewrittenPort(p *Packet) (port uint16, ok bool) {
 	if difference > 0xffff {
 		return 0, false
 	}
-	return p.UDP.SourcePort ^ uint16(difference<<8|difference>>8), true //nolint:gosec // swapped bytes of 16 bits
+	return p.UDP.SourcePort ^ uint16(difference<<8|difference>>8), true
 }
 
 // crcReverse finds the index of a table entry by its top byte.
 var crcReverse = func() (r [256]uint8) {
 	for i, v := range crc32.IEEETable {
-		r[v>>24] = uint8(i) //nolint:gosec // 0 to 255
+		r[v>>24] = uint8(i)
 	}
 	return r
 }()

@@ -51,8 +51,9 @@ func isHeader(t dissector.LayerType) bool {
 	switch t {
 	case dissector.LayerPayload, dissector.LayerMAD, dissector.LayerPad, dissector.LayerICRC, dissector.LayerTrailer, dissector.LayerFCS, dissector.LayerFragment:
 		return false
+	default:
+		return true
 	}
-	return true
 }
 
 // checkInvariants holds for every packet that Decode leaves, whatever the input.

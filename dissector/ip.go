@@ -70,7 +70,7 @@ func (d *decoder) ipv4() error {
 	ip.LaterPart = flags&0x1fff != 0
 	ip.Options = header != ipv4Length
 	ip.ID = binary.BigEndian.Uint16(b[4:])
-	ip.TotalLength = uint32(total) //nolint:gosec // not negative
+	ip.TotalLength = uint32(total)
 	ip.FlowLabel = 0
 	ip.Source.mapIPv4(b[12:16])
 	ip.Destination.mapIPv4(b[16:20])
@@ -131,7 +131,7 @@ func (d *decoder) ipv6() error {
 	}
 	ip := &d.p.Network
 	ip.setIPv6(b, word)
-	ip.TotalLength = uint32(total) //nolint:gosec // not negative
+	ip.TotalLength = uint32(total)
 	d.wrote |= wroteNetwork
 	if !d.push(LayerIPv6, ipv6Length) {
 		return d.full(LayerIPv6)

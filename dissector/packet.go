@@ -149,5 +149,6 @@ func (p *Packet) Payload() []byte {
 }
 
 // IsRDMA tells whether the packet has a base transport header that was read in full and belongs to RoCE.
-// It holds for a packet that was cut behind its BTH, too.
+// It holds for a packet that was cut behind its BTH, too, and for one whose opcode is reserved or whose
+// lengths are wrong: Decode's error tells these, which are no traffic to be counted, from the others.
 func (p *Packet) IsRDMA() bool { return p.Has&infiniband.HasBTH != 0 && p.Protocol.IsRoCE() }

@@ -125,7 +125,7 @@ func quick(data []byte, p *Packet) bool {
 	i += 3
 	layer, off := LayerPayload, start+infiniband.BTHLength
 	if set&^usual != 0 {
-		ok := false
+		var ok bool
 		if i, ok = p.quickExtended(i, data, off, set); !ok {
 			return false
 		}

@@ -19,8 +19,8 @@ const (
 // headerLengths is the size of all headers of an opcode, BTH included; 0 marks an unknown opcode.
 var headerLengths = func() (lengths [256]uint8) {
 	for i := range lengths {
-		if set, known := infiniband.Opcode(i).Headers(); known { //nolint:gosec // 0 to 255
-			lengths[i] = uint8(set.Length()) //nolint:gosec // 60 at most
+		if set, known := infiniband.Opcode(i).Headers(); known {
+			lengths[i] = uint8(set.Length())
 		}
 	}
 	return lengths
@@ -116,7 +116,7 @@ func (d *decoder) transport(protocol Protocol) error {
 	p.Protocol = protocol
 	d.wrote |= wroteBTH
 	if d.end <= math.MaxUint16 && !p.Network.Fragment { // of a fragment nobody knows where pad and ICRC begin
-		p.ICRCOffset = uint16(d.end - icrcLength) //nolint:gosec // checked above
+		p.ICRCOffset = uint16(d.end - icrcLength)
 	}
 	if !d.push(LayerBTH, infiniband.BTHLength) {
 		return d.full(LayerBTH)
@@ -315,6 +315,7 @@ func (d *decoder) extended(set infiniband.HeaderSet) error {
 			if len(b) < n {
 				err = infiniband.ErrTruncated
 			}
+		default: // HasBTH, which is no extended header
 		}
 		if err != nil {
 			return d.short(layer, n)
@@ -339,8 +340,8 @@ func (d *decoder) tail() error {
 		payloadEnd -= icrcLength + pad
 	}
 	start := d.off
-	p.PayloadOffset = uint16(start)                    //nolint:gosec // not behind end
-	p.PayloadLength = uint16(max(payloadEnd-start, 0)) //nolint:gosec // not above end
+	p.PayloadOffset = uint16(start)
+	p.PayloadLength = uint16(max(payloadEnd-start, 0))
 	layer := LayerPayload
 	if p.Has&infiniband.HasDETH != 0 && p.BTH.DestinationQP <= 1 && p.BTH.Opcode.Service() == infiniband.ServiceUD {
 		layer = LayerMAD

@@ -18,7 +18,7 @@ func (d *decoder) udp() error {
 	u := &d.p.UDP
 	u.SourcePort = binary.BigEndian.Uint16(b)
 	u.DestinationPort = port
-	u.Length = uint16(length) //nolint:gosec // read from 16 bits
+	u.Length = uint16(length)
 	u.Checksum = binary.BigEndian.Uint16(b[6:])
 	d.wrote |= wroteUDP
 	if carried := d.end - d.off; length != carried {

@@ -125,7 +125,7 @@ func (f *Frame) appendPacket(b []byte) ([]byte, error) {
 	pad := 0
 	if !f.KeepPadCount {
 		pad = -len(f.Payload) & 3
-		bth.PadCount = uint8(pad) //nolint:gosec // 0 to 3
+		bth.PadCount = uint8(pad)
 	}
 	set, _ := bth.Opcode.Headers()
 	transport := set.Length() + len(f.Payload) + pad + icrcLength
@@ -187,6 +187,7 @@ func (f *Frame) appendExtended(b []byte, set infiniband.HeaderSet) []byte {
 			b = f.FETH.AppendTo(b)
 		case infiniband.HasCNP:
 			b = append(b, make([]byte, infiniband.CNPLength)...)
+		default: // HasBTH, which is there, or a header that is not in the set
 		}
 	}
 	return b
@@ -220,7 +221,7 @@ func (f *Frame) fillChecksum(packet []byte, udp int) {
 	} else {
 		sum = add16(sum, packet[8:40])
 	}
-	sum = add16(sum+protocolUDP+uint32(len(packet)-udp), packet[udp:]) //nolint:gosec // below 65,536
+	sum = add16(sum+protocolUDP+uint32(len(packet)-udp), packet[udp:])
 	c := fold(sum)
 	if c == 0 {
 		c = 0xffff // 0 would say that there is none

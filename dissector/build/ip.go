@@ -7,7 +7,7 @@ import (
 	"github.com/rocelens/rocelens/dissector"
 )
 
-// IP describes an IP header; Source's family decides which.
+// IP describes an IP header: IPv4 if both addresses are, otherwise IPv6.
 type IP struct {
 	Source      netip.Addr
 	Destination netip.Addr
@@ -20,7 +20,7 @@ type IP struct {
 
 // AppendIP appends the header and the payload of the given protocol.
 func (h IP) AppendIP(b []byte, protocol uint8, payload []byte) []byte {
-	if h.Source.Unmap().Is4() {
+	if h.Source.Unmap().Is4() && h.Destination.Unmap().Is4() {
 		b = h.appendIPv4(b, ipv4Length+len(payload), protocol)
 	} else {
 		b = h.appendIPv6(b, len(payload), protocol)
@@ -46,7 +46,7 @@ func (h IP) appendIPv4(b []byte, total int, protocol uint8) []byte {
 	const dontFragment = 0x4000
 	start := len(b)
 	b = append(b, 0x45, h.DSCP<<2|uint8(h.ECN)&3)
-	b = binary.BigEndian.AppendUint16(b, uint16(total)) //nolint:gosec // checked by the caller
+	b = binary.BigEndian.AppendUint16(b, uint16(total))
 	b = binary.BigEndian.AppendUint16(b, h.ID)
 	b = binary.BigEndian.AppendUint16(b, dontFragment)
 	b = append(b, h.ttl(), protocol, 0, 0)
@@ -61,7 +61,7 @@ func (h IP) appendIPv4(b []byte, total int, protocol uint8) []byte {
 func (h IP) appendIPv6(b []byte, payload int, next uint8) []byte {
 	class := uint32(h.DSCP)<<2 | uint32(h.ECN)&3
 	b = binary.BigEndian.AppendUint32(b, 6<<28|class<<20|h.FlowLabel&0xfffff)
-	b = binary.BigEndian.AppendUint16(b, uint16(payload)) //nolint:gosec // checked by the caller
+	b = binary.BigEndian.AppendUint16(b, uint16(payload))
 	b = append(b, next, h.ttl())
 	source, destination := h.Source.As16(), h.Destination.As16()
 	b = append(b, source[:]...)
@@ -71,7 +71,7 @@ func (h IP) appendIPv6(b []byte, payload int, next uint8) []byte {
 func appendUDP(b []byte, sourcePort, destinationPort uint16, length int) []byte {
 	b = binary.BigEndian.AppendUint16(b, sourcePort)
 	b = binary.BigEndian.AppendUint16(b, destinationPort)
-	b = binary.BigEndian.AppendUint16(b, uint16(length)) //nolint:gosec // checked by the caller
+	b = binary.BigEndian.AppendUint16(b, uint16(length))
 	return append(b, 0, 0)
 }
 
@@ -91,5 +91,5 @@ func fold(sum uint32) uint16 {
 	for sum > 0xffff {
 		sum = sum>>16 + sum&0xffff
 	}
-	return ^uint16(sum) //nolint:gosec // below 65,536
+	return ^uint16(sum)
 }

@@ -29,7 +29,7 @@ func VXLAN(b []byte, outer IP, sourcePort uint16, vni uint32, frame []byte) []by
 
 // GENEVE wraps an Ethernet frame, with options of a multiple of four bytes.
 func GENEVE(b []byte, outer IP, sourcePort uint16, vni uint32, options, frame []byte) []byte {
-	inner := []byte{uint8(len(options)/4) & 0x3f, 0} //nolint:gosec // six bits
+	inner := []byte{uint8(len(options)/4) & 0x3f, 0}
 	inner = binary.BigEndian.AppendUint16(inner, etherTypeTEB)
 	inner = binary.BigEndian.AppendUint32(inner, vni<<8)
 	inner = append(inner, options...)
