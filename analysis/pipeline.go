@@ -39,12 +39,12 @@ type progressor interface {
 
 // stage is one source on its way through the pipeline.
 type stage struct {
-	a      *Analyzer
-	source capture.Source
-	work   chan *slot
-	order  chan *slot
-	guard  func(fn func()) error
-	copies bool // frames have to be copied, since the source uses its buffer again
+	a        *Analyzer
+	source   capture.Source
+	work     chan *slot
+	order    chan *slot
+	guard    func(fn func()) error
+	copies   bool  // frames have to be copied, since the source uses its buffer again
 	err      error // of the source
 	vanished error // the file was cut short under its map
 	file     *File
@@ -184,7 +184,7 @@ func (s *stage) decodeBatch(next *slot) {
 		}, p)
 		next.errs[i] = err
 		next.icrc[i] = dissector.ICRCNotChecked
-		if verify && err == nil && p.IsRDMA() {
+		if verify && p.IsRDMA() {
 			next.icrc[i] = dissector.VerifyICRC(p)
 		}
 	}

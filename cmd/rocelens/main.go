@@ -22,6 +22,8 @@ const (
 
 // commandLine is the root of the command line; each command lives in a file of its name.
 type commandLine struct {
+	Analyze analyzeCommand `cmd:"" help:"Tell what happened in captures: connections, losses, retransmissions, marks, refusals."`
+	Dissect dissectCommand `cmd:"" help:"Print the packets of a capture, field by field."`
 	Version versionCommand `cmd:"" help:"Print the version and how this binary was built."`
 }
 
@@ -74,6 +76,7 @@ func run(ctx context.Context, args []string, std *streams) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(std),
+		kong.Vars{"flow_sorts": flowSortNames()},
 	)
 	if err != nil {
 		fmt.Fprintf(std.Err, "rocelens: %v\n", err)
