@@ -69,7 +69,7 @@ var opcodeHeaders, opcodeFlags, opcodeNames = fillOpcodes()
 
 func fillOpcodes() (headers [256]HeaderSet, flags [256]opcodeFlag, names [256]string) {
 	for i := range names {
-		names[i] = unnamedOpcode(Opcode(i)) //nolint:gosec // 0 to 255
+		names[i] = unnamedOpcode(Opcode(i))
 	}
 	for _, row := range operations {
 		for service := ServiceRC; service <= ServiceXRC; service++ {

@@ -5,10 +5,10 @@ package infiniband
 // 24th of either are ignored. It serves QPN-sized counters such as the MSN as well.
 func PSNDiff(a, b uint32) int32 {
 	// The shift up moves bit 23 into the sign, the shift down extends it.
-	return int32((a-b)<<8) >> 8 //nolint:gosec // the reinterpretation as signed is the point
+	return int32((a-b)<<8) >> 8
 }
 
 // PSNAdd is the PSN that stands n places after psn, or before it when n is negative.
 func PSNAdd(psn uint32, n int32) uint32 {
-	return (psn + uint32(n)) & maxUint24 //nolint:gosec // modular arithmetic: two's complement is the point
+	return (psn + uint32(n)) & maxUint24
 }

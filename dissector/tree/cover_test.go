@@ -22,19 +22,25 @@ func checkTree(tb testing.TB, frame []byte, n *tree.Node) {
 	at := 0
 	var walk func(n *tree.Node)
 	walk = func(n *tree.Node) {
-		require.NotEmpty(tb, n.Name)
+		if n.Name == "" {
+			tb.Fatalf("a node at %d has no name", n.Offset)
+		}
 		from, to := bitRange(n)
 		leaf := true
 		for _, c := range n.Children {
 			if c.Length > 0 {
 				leaf = false
 				cFrom, cTo := bitRange(c)
-				require.True(tb, cFrom >= from && cTo <= to, "%s reaches out of %s", c.Name, n.Name)
+				if cFrom < from || cTo > to {
+					tb.Fatalf("%s reaches out of %s", c.Name, n.Name)
+				}
 			}
 			walk(c)
 		}
 		if leaf && n.Length > 0 {
-			require.Equal(tb, at, from, "%s starts at bit %d, the leaf before it ends at %d", n.Name, from, at)
+			if at != from {
+				tb.Fatalf("%s starts at bit %d, the leaf before it ends at %d", n.Name, from, at)
+			}
 			at = to
 		}
 	}
@@ -65,8 +71,9 @@ func captures(tb testing.TB) []string {
 func TestEveryBitHasOneLeaf(t *testing.T) {
 	var p dissector.Packet
 	for _, file := range captures(t) {
-		for _, f := range framefile.Read(t, file) {
-			for n := 0; n <= len(f.Data); n++ { // cut at every length
+		frames := framefile.Read(t, file)
+		for _, f := range frames[:min(len(frames), 12)] {
+			for n := range len(f.Data) + 1 { // cut at every length
 				f.Meta.OriginalLength = max(f.Meta.OriginalLength, uint32(len(f.Data)))
 				if n > 120 && n < len(f.Data)-12 {
 					continue // within payload one length is like another

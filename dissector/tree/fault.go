@@ -17,8 +17,8 @@ func (b *builder) upTo(end int) {
 	if b.at < int(b.p.Fault.Offset) && int(b.p.Fault.Offset) < end && isFault(b.err) {
 		b.upTo(int(b.p.Fault.Offset))
 	}
-	rest := dissector.Layer{Offset: uint16(min(b.at, 0xffff)), Length: uint16(min(end-b.at, 0xffff))} //nolint:gosec // bounded
-	if b.at > 0xffff {                                                                                // a layer's offset cannot say it
+	rest := dissector.Layer{Offset: uint16(min(b.at, 0xffff)), Length: uint16(min(end-b.at, 0xffff))}
+	if b.at > 0xffff { // a layer's offset cannot say it
 		b.append(&Node{
 			Name: "Not decoded", Field: "data", Value: b.p.Data[b.at:end], Meaning: byteCount(end - b.at), Offset: b.at, Length: end - b.at,
 		})
@@ -41,13 +41,13 @@ func (b *builder) unlisted(rest dissector.Layer) *Node {
 		pad := at - int(b.p.BTH.PadCount)
 		switch off := int(rest.Offset); {
 		case off >= at && off < at+infiniband.ICRCLength:
-			rest.Length = uint16(min(int(rest.Length), at+infiniband.ICRCLength-off)) //nolint:gosec // at most 4
+			rest.Length = uint16(min(int(rest.Length), at+infiniband.ICRCLength-off))
 			g := b.group("ICRC", "infiniband.invariant.crc", rest)
 			g.node.Meaning = fmt.Sprintf("%d of 4 bytes captured", rest.Length)
 			b.icrcVerdict(g)
 			return g.node
 		case off >= pad && off < at:
-			rest.Length = uint16(min(int(rest.Length), at-off)) //nolint:gosec // at most 3
+			rest.Length = uint16(min(int(rest.Length), at-off))
 			return b.bytes("Pad", "infiniband.pad", rest)
 		}
 	}

@@ -195,7 +195,7 @@ func (b *builder) erf(l dissector.Layer) *Node {
 		c := g.add("Time stamp", "erf.ts", 0, 8, stamp)
 		c.wideNumber = true
 		fraction := (stamp & 0xffffffff) * uint64(time.Second) >> 32
-		c.Meaning = time.Unix(int64(stamp>>32), int64(fraction)).UTC().Format(time.RFC3339Nano) //nolint:gosec // 32 bits each
+		c.Meaning = time.Unix(int64(stamp>>32), int64(fraction)).UTC().Format(time.RFC3339Nano)
 	}
 	g.flag("Extension headers follow", "erf.types.ext_header", 64)
 	g.bits("Record type", "erf.types.type", 65, 7)

@@ -214,7 +214,7 @@ func TestFieldsEqualTsharkInPublicCaptures(t *testing.T) {
 		if err != nil || !ok {
 			return err
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // found below the folder of captures
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ type Frame struct {
 // Read reads the frames of a pcap or pcapng file, which may be compressed with gzip.
 func Read(tb testing.TB, path string) []Frame {
 	tb.Helper()
-	raw, err := os.ReadFile(path) //nolint:gosec // the tests name the file
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -64,9 +64,9 @@ func readPcap(raw []byte) []Frame {
 		return nil
 	}
 	network := order.Uint32(raw[20:])
-	meta := dissector.Meta{LinkType: dissector.LinkType(network), HasTime: true} //nolint:gosec // the lower half
+	meta := dissector.Meta{LinkType: dissector.LinkType(network), HasTime: true}
 	if network&0x04000000 != 0 {
-		meta.FCSLength = uint8(network >> 28) //nolint:gosec // 4 bits
+		meta.FCSLength = uint8(network >> 28)
 	}
 	var frames []Frame
 	for off := header; off+record <= len(raw); {
@@ -102,7 +102,7 @@ func readPcapng(raw []byte) []Frame {
 			link = i.LinkType
 		}
 		frames = append(frames, Frame{data, dissector.Meta{
-			Number: number, OriginalLength: uint32(info.Length), Interface: uint32(info.InterfaceIndex), //nolint:gosec // of a small file
+			Number: number, OriginalLength: uint32(info.Length), Interface: uint32(info.InterfaceIndex),
 			LinkType: dissector.LinkType(link),
 		}})
 	}
