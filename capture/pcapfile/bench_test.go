@@ -49,7 +49,7 @@ func benchFile(b *testing.B, format Format) string {
 func BenchmarkRead(b *testing.B) {
 	for _, format := range []Format{FormatPcap, FormatPcapng} {
 		path := benchFile(b, format)
-		for name, opts := range map[string]Options{"mapped": {}, "read": {NoMap: true}} {
+		for name, opts := range map[string]Options{"mapped": {Map: true}, "read": {}} {
 			b.Run(format.String()+"/"+name, func(b *testing.B) {
 				var peer, own time.Duration
 				b.ReportAllocs()

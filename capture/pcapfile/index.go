@@ -102,13 +102,16 @@ func readBlock(f io.ReaderAt, size int64, ref FrameRef, i *IndexInterface, secti
 		return capture.Frame{}, err
 	}
 	kind, total := load32(head[:], section.BigEndian), int64(load32(head[4:], section.BigEndian))
-	if !isPacketBlock(kind) || total < blockOverhead || total > maxPacketBlock || total > size-ref.Offset {
+	padded := (total + 3) &^ 3
+	if !isPacketBlock(kind) || total < blockOverhead || total > maxPacketBlock || padded > size-ref.Offset {
 		return capture.Frame{}, fmt.Errorf("%w: a block of type 0x%08x and %d bytes is no packet", ErrReference, kind, total)
 	}
-	body := make([]byte, total-blockOverhead)
-	if err := readFull(f, body, ref.Offset+8); err != nil {
+	block := make([]byte, padded)
+	if err := readFull(f, block, ref.Offset); err != nil {
 		return capture.Frame{}, err
 	}
+	block, _ = trimBlock(block, total, section.BigEndian)
+	body := block[8 : len(block)-4]
 	snap := uint32(math.MaxUint32)
 	if i.SnapLength != 0 {
 		snap = i.SnapLength

@@ -16,8 +16,8 @@ const (
 	maxMetaBlock   = 1 << 20  // any other pcapng block that is looked into
 	maxInterfaces  = 1 << 16  // in one file, over all sections
 	maxSections    = 1 << 16
-	maxNotes       = 100     // sentences in Report.Skipped before it only counts
-	maxText        = 256     // bytes kept of a name or description
-	streamBuffer   = 1 << 20 // first size of the buffer under a stream
+	maxNotes       = 100       // sentences in Report.Skipped before it only counts
+	maxText        = 256       // bytes kept of a name or description
+	streamBuffer   = 256 << 10 // first size of the buffer under a stream
 	maxDictionary  = 64 << 20
 )

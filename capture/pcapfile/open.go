@@ -12,10 +12,12 @@ import (
 // Open opens a capture file. Its content decides the format. Errors: ErrEmpty, ErrNotCapture (a *NotCaptureError says
 // what the file looks like), ErrShortHeader, ErrDamaged for compressed data that yields nothing, and those of os.Open.
 //
-// A plain file is mapped, and its frames lie in the map. A mapped file that somebody cuts short would end the process
-// by SIGBUS at the next touch of what is gone. Therefore each call of Next first asks for the file's size and then
-// reads with faults made into panics that it recovers, and reports such a file as partial; other goroutines get the
-// same protection from Source.Guard. Options.NoMap avoids maps where files change under their readers.
+// Files are read through one buffer that stays in the processor's cache. Mapping them instead (Options.Map) was
+// measured to be slower, 230 against 120 ms for a gigabyte with a look at each frame, and 300 against 175 ms with a
+// CRC over every byte; its gain is frames that stay. Its danger is a file that somebody cuts short: the next touch of
+// what is gone ends the process by SIGBUS. Therefore each call of Next on a mapped file first asks for the file's size
+// and then reads with faults made into panics that it recovers, and reports such a file as partial; other goroutines
+// get the same protection from Source.Guard.
 func Open(path string, opts Options) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -36,7 +38,7 @@ func openFile(f *os.File, path string, opts Options) (*Source, error) {
 	if info.IsDir() {
 		return nil, errors.New("it is a directory: give one of the files in it")
 	}
-	if info.Mode().IsRegular() && !opts.NoMap {
+	if info.Mode().IsRegular() && opts.Map {
 		head := make([]byte, sniffLength)
 		n, err := f.ReadAt(head, 0)
 		if err != nil && !errors.Is(err, io.EOF) {

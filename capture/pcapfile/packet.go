@@ -23,6 +23,19 @@ func isPacketBlock(kind uint32) bool {
 	return kind == blockEnhanced || kind == blockSimple || kind == blockPacket
 }
 
+// trimBlock takes a block with the padding that its length should have had, and returns it as long as it is, and
+// whether the length after its body agrees. Some writers forget to pad.
+func trimBlock(b []byte, total int64, big bool) ([]byte, bool) {
+	switch {
+	case int64(load32(b[len(b)-4:], big)) == total:
+		return b, true
+	case total < int64(len(b)) && int64(load32(b[total-4:], big)) == total:
+		return b[:total], true
+	default:
+		return b, false
+	}
+}
+
 // parsePacket reads the body of a packet block, which is the block without type and lengths. snap is that of the
 // section's first interface, which only simple packet blocks need: they do not say how much was captured.
 func parsePacket(kind uint32, body []byte, big bool, snap uint32) (packet, error) {

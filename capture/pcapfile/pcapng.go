@@ -240,24 +240,22 @@ func (s *Source) endPcapng(kept int) {
 // block reads a block that is wholly in the window: total bytes by its own word, size with padding.
 func (s *Source) block(frames []capture.Frame, kind uint32, total int64, size int) ([]capture.Frame, bool) {
 	in := &s.in
-	rest := in.rest()
-	if trailer := int64(load32(rest[size-4:], s.ng.big)); trailer != total {
-		if int64(size) != total && int64(load32(rest[total-4:], s.ng.big)) == total {
-			size = int(total) // a writer that forgot the padding
-		} else {
-			if len(frames) > 0 && in.r != nil {
-				return frames, false
-			}
-			if !s.believable(size) {
-				s.broken(len(frames), fmt.Sprintf("the %s gives its length as %d bytes before and %d after its body", blockName(kind), total, trailer))
-				return frames, true
-			}
-			s.note(in.offset(), fmt.Sprintf("the %s gives its length as %d bytes before and %d after its body; the first was believed", blockName(kind), total, trailer))
-			rest = in.rest() // the window may have moved
+	block, agrees := trimBlock(in.rest()[:size:size], total, s.ng.big)
+	if !agrees {
+		if len(frames) > 0 && in.r != nil {
+			return frames, false
 		}
+		trailer := load32(block[size-4:], s.ng.big)
+		if !s.believable(size) {
+			s.broken(len(frames), fmt.Sprintf("the %s gives its length as %d bytes before and %d after its body", blockName(kind), total, trailer))
+			return frames, true
+		}
+		s.note(in.offset(), fmt.Sprintf("the %s gives its length as %d bytes before and %d after its body; the first was believed", blockName(kind), total, trailer))
+		block = in.rest()[:size:size] // the window may have moved
 	}
+	size = len(block)
 	at := in.offset()
-	body := rest[8 : size-4 : size-4]
+	body := block[8 : size-4 : size-4]
 	in.pos += size
 	switch {
 	case kind == blockSection:

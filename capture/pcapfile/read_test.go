@@ -48,11 +48,11 @@ func drain(t testing.TB, s *Source, batchSize int) contents {
 // readFile reads a file in each way there is, and requires that all of them tell the same.
 func readFile(t testing.TB, path string) contents {
 	t.Helper()
-	mapped, err := Open(path, Options{})
+	mapped, err := Open(path, Options{Map: true})
 	require.NoError(t, err)
 	want := drain(t, mapped, 7)
 
-	read, err := Open(path, Options{NoMap: true})
+	read, err := Open(path, Options{})
 	require.NoError(t, err)
 	same(t, want, drain(t, read, 512), "mapped and read")
 

@@ -18,8 +18,9 @@ type Options struct {
 	// 0: DefaultMaxDecompressed.
 	MaxDecompressed int64
 
-	// NoMap reads plain files in place of mapping them: see Open.
-	NoMap bool
+	// Map maps a plain file where the system can, so that frames stay valid until Close and can go to other goroutines
+	// without being copied. See Open for what it costs.
+	Map bool
 }
 
 func (o Options) maxDecompressed() int64 {

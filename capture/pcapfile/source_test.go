@@ -16,8 +16,8 @@ import (
 func TestProgressReachesTheSizeOnDisk(t *testing.T) {
 	t.Parallel()
 	plain := written(t, FormatPcap, WriterOptions{}, someFrames(5000)...)
-	for name, file := range map[string][]byte{"plain": plain, "gzip": compressed(t, plain)} {
-		s, err := Open(temporary(t, file), Options{})
+	for name, file := range map[string][]byte{"plain": plain, "mapped": plain, "gzip": compressed(t, plain)} {
+		s, err := Open(temporary(t, file), Options{Map: name == "mapped"})
 		require.NoError(t, err)
 		var watchers sync.WaitGroup
 		stop := make(chan struct{})
@@ -50,7 +50,7 @@ func TestNoAllocationPerFrame(t *testing.T) {
 	const batches, size = 100, 100
 	for _, format := range []Format{FormatPcap, FormatPcapng} {
 		path := temporary(t, written(t, format, WriterOptions{}, someFrames(batches*size)...))
-		for _, opts := range []Options{{}, {NoMap: true}} {
+		for _, opts := range []Options{{}, {Map: true}} {
 			s, err := Open(path, opts)
 			require.NoError(t, err)
 			batch := capture.Batch{Frames: make([]capture.Frame, 0, size)}
@@ -74,7 +74,7 @@ func TestFileCutWhileMapped(t *testing.T) {
 	for _, format := range []Format{FormatPcap, FormatPcapng} {
 		const frames = 3000
 		path := temporary(t, written(t, format, WriterOptions{}, someFrames(frames)...))
-		s, err := Open(path, Options{})
+		s, err := Open(path, Options{Map: true})
 		require.NoError(t, err)
 		if !s.Stable() {
 			require.NoError(t, s.Close())
@@ -95,7 +95,7 @@ func TestFileCutWhileMapped(t *testing.T) {
 func TestGuardTurnsAFaultIntoAnError(t *testing.T) {
 	t.Parallel()
 	path := temporary(t, written(t, FormatPcap, WriterOptions{}, someFrames(3000)...))
-	s, err := Open(path, Options{})
+	s, err := Open(path, Options{Map: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	if !s.Stable() {
@@ -121,7 +121,7 @@ func TestGuardTurnsAFaultIntoAnError(t *testing.T) {
 func TestFaultWithinNextTakesTheBatchAgain(t *testing.T) {
 	t.Parallel()
 	path := temporary(t, written(t, FormatPcap, WriterOptions{}, someFrames(3000)...))
-	s, err := Open(path, Options{})
+	s, err := Open(path, Options{Map: true})
 	require.NoError(t, err)
 	if !s.Stable() {
 		require.NoError(t, s.Close())
@@ -144,7 +144,7 @@ func TestFaultWithinNextTakesTheBatchAgain(t *testing.T) {
 
 func TestClosedSource(t *testing.T) {
 	t.Parallel()
-	for _, opts := range []Options{{}, {NoMap: true}} {
+	for _, opts := range []Options{{}, {Map: true}} {
 		s, err := Open("testdata/base-cm-send-write-read.pcap", opts)
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
