@@ -18,8 +18,8 @@ type sample struct {
 // samples are the captures in testdata/, which documentation and tests speak of.
 func samples() []sample {
 	ring := Default()
-	ring.Seed, ring.Packets, ring.Connections = 22, 520, 4
-	ring.PathMTU, ring.MinMessage, ring.MaxMessage, ring.Burst, ring.AckEvery = 256, 2048, 4096, 3, 1
+	ring.Seed, ring.Packets, ring.Connections = 42, 480, 4
+	ring.PathMTU, ring.MinMessage, ring.MaxMessage, ring.Burst, ring.AckEvery = 256, 1024, 2048, 3, 1
 	ring.Ring, ring.FaultyConnection = true, 3
 	ring.Faults = Faults{LossBefore: 0.4, Mark: 0.5}
 	ring.Interface = "swp3"
