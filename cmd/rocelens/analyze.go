@@ -74,6 +74,12 @@ func (c *analyzeCommand) run(ctx context.Context, std *streams, out flowOutput) 
 	for _, f := range files {
 		if f.Err != nil {
 			failed++
+		}
+	}
+	// A person who has both on one screen reads it once.
+	quiet := !c.JSON && std.OutTTY && std.ErrTTY && failed < len(files)
+	for _, f := range files {
+		if f.Err != nil && !quiet {
 			fmt.Fprintf(std.Err, "rocelens: %v\n", f.Err)
 		}
 	}
@@ -86,7 +92,7 @@ func (c *analyzeCommand) run(ctx context.Context, std *streams, out flowOutput) 
 	}
 	fillFiles(files, result.Files)
 	for _, f := range files {
-		if f.Err == nil && f.Result.Report.Partial {
+		if f.Err == nil && f.Result.Report.Partial && !quiet {
 			fmt.Fprintf(std.Err, "rocelens: %s is incomplete: %s\n", f.Name, f.Result.Report.Fault)
 		}
 	}

@@ -60,7 +60,7 @@ func (o *textOutput) writeFiles(w io.Writer, files []fileResult) {
 			fmt.Fprintf(w, "  %s %s lost %s while capturing\n", o.style.bad("incomplete:"), name, plural(*n.Dropped, "packet"))
 		}
 		for _, note := range r.Skipped {
-			fmt.Fprintf(w, "  passed over: %s\n", note)
+			fmt.Fprintf(w, "  %s %s\n", o.style.dim("note:"), note)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (o *textOutput) writeGaps(w io.Writer, result *analysis.Result) {
 		fmt.Fprintf(w, "%s cut before the end of the headers: capture with a larger snap length.\n", isOrAre(t.Truncated))
 	}
 	if t.Malformed > 0 {
-		fmt.Fprintf(w, "%s malformed.\n", isOrAre(t.Malformed))
+		fmt.Fprintf(w, "%s malformed: rocelens dissect -Y rocelens.malformed shows them.\n", isOrAre(t.Malformed))
 	}
 	if t.EvictedFlows > 0 {
 		fmt.Fprintf(w, "%s set aside early to bound memory, and may be listed more than once.\n", plural(t.EvictedFlows, "flow")+" had to be")
@@ -234,7 +234,7 @@ func (o *textOutput) writeFlows(w io.Writer) {
 		column, empty := make([]string, len(flows)), true
 		for i := range flows {
 			column[i] = c.value(&flows[i])
-			empty = empty && column[i] == "0"
+			empty = empty && (column[i] == "0" || column[i] == unknown)
 		}
 		if c.quiet && empty {
 			continue
@@ -245,7 +245,7 @@ func (o *textOutput) writeFlows(w io.Writer) {
 	fmt.Fprintln(w)
 	o.writeTable(w, shown, cells)
 	if rest := o.flows.seen - uint64(len(flows)); rest > 0 {
-		fmt.Fprintf(w, "%s more, by %s; --all prints them.\n", plural(rest, "flow"), o.flows.sort)
+		fmt.Fprintf(w, "%s, by %s; --all prints them.\n", plural(rest, "more flow"), o.flows.sort)
 	}
 }
 

@@ -51,15 +51,19 @@ func timeText(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05.000000000")
 }
 
-// durationText rounds to three digits: 1.28 ms.
+// durationText rounds to three digits: "1.28 ms", "16.7 s", "2h3m0s".
 func durationText(ns int64) string {
-	d := time.Duration(ns)
-	for unit := time.Duration(1); unit < time.Hour; unit *= 10 {
-		if d < 1000*unit {
-			return d.Round(unit).String()
+	units := [...]struct {
+		name string
+		ns   float64
+	}{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+	v := float64(ns)
+	for _, u := range units {
+		if x := v / u.ns; x < 999.5 && (u.name != "s" || x < 600) {
+			return strconv.FormatFloat(x, 'g', 3, 64) + " " + u.name
 		}
 	}
-	return d.Round(time.Second).String()
+	return time.Duration(ns).Round(time.Second).String()
 }
 
 // plural is "1 packet", "2 packets".
