@@ -35,6 +35,7 @@ func decodeAll(out *Packet, before uint8) error {
 	}
 	d.captured = len(d.data)
 	err := d.link(out.Meta.LinkType)
+	out.CapturedEnd = uint16(min(len(d.data), math.MaxUint16))
 	clearLayers(out, before)
 	if d.wrote != wroteUsual {
 		d.clearUnwritten()

@@ -66,7 +66,7 @@ func TestDecodeFillsThePacket(t *testing.T) {
 		Has:           infiniband.HasBTH | infiniband.HasRETH,
 		BTH:           bth,
 		RETH:          reth,
-		PayloadOffset: 74, PayloadLength: 16, ICRCOffset: 90,
+		PayloadOffset: 74, PayloadLength: 16, ICRCOffset: 90, CapturedEnd: 94,
 	}
 	copy(wantV4.Layers[:], []dissector.Layer{
 		{Type: dissector.LayerEthernet, Offset: 0, Length: 14},
@@ -86,7 +86,7 @@ func TestDecodeFillsThePacket(t *testing.T) {
 			Source: address("::ffff:10.0.0.1"), Destination: address("::ffff:10.0.0.2"),
 		},
 		Has: infiniband.HasBTH, BTH: bth,
-		PayloadOffset: 66, PayloadLength: 3, ICRCOffset: 70,
+		PayloadOffset: 66, PayloadLength: 3, ICRCOffset: 70, CapturedEnd: 74,
 	}
 	wantV1.BTH.Opcode, wantV1.BTH.PadCount = infiniband.RCSendOnly, 1
 	copy(wantV1.Layers[:], []dissector.Layer{

@@ -21,8 +21,8 @@ const longestHead = 60 + udpLength + infiniband.BTHLength
 // VerifyICRC computes the invariant CRC of a decoded packet and compares it with the one on the wire.
 //
 // The answer is ICRCUndetermined when the packet was cut, fragmented or not decoded up to its end, when IPv6
-// extension headers stand before UDP, when the ICRC field is zero (captured before the NIC filled it in), and
-// when a packet with IPv4 options does not match, since routers change some options.
+// extension headers stand before UDP, and when it does not match but the ICRC or the IPv4 total length is zero
+// (captured before the NIC filled it in) or there are IPv4 options, some of which routers change.
 func VerifyICRC(p *Packet) ICRCState {
 	state, _ := verifyICRC(p)
 	return state
@@ -31,7 +31,7 @@ func VerifyICRC(p *Packet) ICRCState {
 // verifyICRC gives, beside the verdict, how computed and received CRC differ, for ICRCBad.
 func verifyICRC(p *Packet) (ICRCState, uint32) {
 	end := int(p.ICRCOffset)
-	if end == 0 || end+icrcLength > len(p.Data) || p.Network.Fragment || p.Has&infiniband.HasBTH == 0 {
+	if end == 0 || end+icrcLength > min(int(p.CapturedEnd), len(p.Data)) || p.Network.Fragment || p.Has&infiniband.HasBTH == 0 {
 		return ICRCUndetermined, 0
 	}
 	if p.Network.Options && p.Network.Version == 6 {
@@ -49,7 +49,7 @@ func verifyICRC(p *Packet) (ICRCState, uint32) {
 	switch {
 	case computed == received:
 		return ICRCGood, 0
-	case received == 0, p.Network.Options:
+	case received == 0, p.Network.Options, p.Network.Version == 4 && binary.BigEndian.Uint16(p.Data[start+2:]) == 0:
 		return ICRCUndetermined, 0
 	}
 	return ICRCBad, computed ^ received

@@ -90,6 +90,9 @@ func checkInvariants(tb testing.TB, p *dissector.Packet, err error) {
 	if int(p.Fault.Offset) > len(p.Data) {
 		tb.Errorf("fault %+v in %d bytes", p.Fault, len(p.Data))
 	}
+	if int(p.CapturedEnd) > len(p.Data) {
+		tb.Errorf("end %d of %d bytes", p.CapturedEnd, len(p.Data))
+	}
 	if len(p.Payload()) > int(p.PayloadLength) {
 		tb.Errorf("payload %d of %d bytes", len(p.Payload()), p.PayloadLength)
 	}
@@ -163,13 +166,13 @@ func samePacket(a, b *dissector.Packet) bool {
 		imm      infiniband.ImmDt
 		ieth     infiniband.IETH
 		feth     infiniband.FETH
-		tail     [3]uint16
+		tail     [4]uint16
 	}
 	of := func(p *dissector.Packet) flat {
 		return flat{
 			p.Meta, p.Protocol, p.Fault, p.LayerCount, p.Layers, p.Ethernet, p.Network, p.UDP, p.Tunnel, p.Pause, p.LRH,
 			p.Has, p.BTH, p.RDETH, p.DETH, p.XRCETH, p.RETH, p.AtomicETH, p.AETH, p.AtomicAckETH, p.ImmDt, p.IETH, p.FETH,
-			[3]uint16{p.PayloadOffset, p.PayloadLength, p.ICRCOffset},
+			[4]uint16{p.PayloadOffset, p.PayloadLength, p.ICRCOffset, p.CapturedEnd},
 		}
 	}
 	return of(a) == of(b)

@@ -171,7 +171,7 @@ func (d *decoder) cooked(layer LayerType, length int, protocol, hardware uint16,
 	}
 	switch {
 	case protocol == protocolLLC:
-		return d.llc(max(len(d.data)-d.off, snapLength))
+		return d.llc(d.remaining())
 	case hardware == hardwareGRE && protocol == etherTypeTEB:
 		return d.ethernet()
 	case protocol < minEtherType:

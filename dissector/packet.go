@@ -140,12 +140,14 @@ type Packet struct {
 	PayloadOffset uint16 // of the transport payload, from the start of the frame
 	PayloadLength uint16 // on the wire by the IP length, without pad and ICRC; may exceed what was captured
 	ICRCOffset    uint16 // where the ICRC stands or would stand; 0 when there is none
+	CapturedEnd   uint16 // where the captured bytes of the innermost packet end; a trailer may follow
 }
 
 // Payload is the transport payload as far as it was captured.
 func (p *Packet) Payload() []byte {
-	start := min(int(p.PayloadOffset), len(p.Data))
-	return p.Data[start:min(start+int(p.PayloadLength), len(p.Data))]
+	end := min(int(p.CapturedEnd), len(p.Data))
+	start := min(int(p.PayloadOffset), end)
+	return p.Data[start:min(start+int(p.PayloadLength), end)]
 }
 
 // IsRDMA tells whether the packet has a base transport header that was read in full and belongs to RoCE.

@@ -156,6 +156,7 @@ func quick(data []byte, p *Packet) bool {
 
 	icrc := end - icrcLength
 	p.ICRCOffset = uint16(icrc)
+	p.CapturedEnd = uint16(min(end, len(data)))
 	p.PayloadOffset = uint16(behind)
 	p.PayloadLength = uint16(icrc - pad - behind)
 	if len(data) < end || pad != 0 || icrc == behind {

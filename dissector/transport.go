@@ -218,6 +218,7 @@ func (d *decoder) doubtful(start, need int) error {
 	opcode := p.BTH.Opcode
 	vendor := opcode >= firstVendorOpcode
 	if p.Protocol == ProtocolRoCEv2 {
+		p.CapturedEnd = uint16(min(len(d.data), math.MaxUint16))
 		state := VerifyICRC(p)
 		looksRight := p.BTH.TransportVersion == 0 && plausible(p)
 		if state != ICRCGood && (!looksRight || (state == ICRCBad && !vendor)) {

@@ -84,7 +84,7 @@ func UDPChecksum(p *Packet) ChecksumState {
 	}
 	start := int(p.Layers[at].Offset)
 	end := start + int(p.UDP.Length)
-	if p.UDP.Length < udpLength || end > len(p.Data) || p.routed() {
+	if p.UDP.Length < udpLength || end > min(int(p.CapturedEnd), len(p.Data)) || p.routed() {
 		return ChecksumNotCheckable
 	}
 	var sum uint64

@@ -245,9 +245,22 @@ func TestLengthsOfIPDecide(t *testing.T) {
 		}
 	}
 
+	// The switch left the ICRC away from its copy; the FCS of the outer frame stands in its place.
+	bare := whole - 4
+	outer := build.IP{Source: ipA, Destination: ipB}
+	without := append(overEthernet(0x0800, build.ERSPAN2(nil, outer, 1, 7, 100, data[:bare])), 1, 2, 3, 4)
+	var q dissector.Packet
+	if err := dissector.Decode(without, metaOf(without), &q); err != nil {
+		t.Fatalf("copy without ICRC: %v %v", err, q.Fault)
+	}
+	if got := dissector.VerifyICRC(&q); got != dissector.ICRCUndetermined || string(q.Payload()) != string(f.Payload) {
+		t.Errorf("copy without ICRC: state %d, payload %x", got, q.Payload())
+	}
+
 	// A switch cut the mirrored copy, so that the inner IP header says more than there is.
 	long := mustBuild(t, dataFrame(infiniband.RCWriteMiddle, 1024))[:128]
 	copied := overEthernet(0x0800, build.ERSPAN2(nil, build.IP{Source: ipA, Destination: ipB}, 1, 7, 100, long))
+	copied = append(copied, 1, 2, 3, 4) // what follows the outer packet is not the inner one's
 	var p dissector.Packet
 	if err := dissector.Decode(copied, metaOf(copied), &p); err != nil {
 		t.Fatalf("cut copy: %v %v", err, p.Fault)
