@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -236,7 +235,7 @@ func TestFieldsAreListedOnce(t *testing.T) {
 		assert.False(t, seen[f.Name], f.Name)
 		seen[f.Name] = true
 		_, err := Compile(f.Name)
-		assert.NoError(t, err, f.Name)
+		require.NoError(t, err, f.Name)
 	}
 	assert.True(t, seen["cnp"] && seen["ip.addr"] && seen["infiniband.bth.psn"])
 }
@@ -255,7 +254,7 @@ func FuzzCompile(f *testing.F) {
 		compiled, err := Compile(text)
 		if err != nil {
 			var syntax *SyntaxError
-			require.True(t, errors.As(err, &syntax))
+			require.ErrorAs(t, err, &syntax)
 			require.True(t, syntax.Column >= 1 && syntax.Column <= len(text)+1, "column %d of %q", syntax.Column, text)
 			return
 		}

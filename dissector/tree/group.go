@@ -65,21 +65,20 @@ func (g *group) hex(name, field string, offset, n int) *Node {
 }
 
 // bytes adds opaque bytes; none are no field.
-func (g *group) bytes(name, field string, offset, n int) *Node {
-	if n <= 0 || !g.has(offset, n) {
-		return &Node{}
+func (g *group) bytes(name, field string, offset, n int) {
+	if n > 0 && g.has(offset, n) {
+		g.add(name, field, offset, n, g.data[offset:offset+n])
 	}
-	return g.add(name, field, offset, n, g.data[offset:offset+n])
 }
 
 // rest adds the bytes from offset to the end of the header.
-func (g *group) rest(name, field string, offset int) *Node {
-	return g.bytes(name, field, offset, len(g.data)-offset)
+func (g *group) rest(name, field string, offset int) {
+	g.bytes(name, field, offset, len(g.data)-offset)
 }
 
 // mac adds an Ethernet address.
-func (g *group) mac(name, field string, offset int) *Node {
-	return g.add(name, field, offset, 6, g.macText(offset))
+func (g *group) mac(name, field string, offset int) {
+	g.add(name, field, offset, 6, g.macText(offset))
 }
 
 func (g *group) macText(offset int) string {

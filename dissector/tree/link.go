@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rocelens/rocelens/dissector"
@@ -94,20 +95,20 @@ func (b *builder) macControl(l dissector.Layer) *Node {
 		for class := 7; class >= 0; class-- {
 			v.flag("Class "+strconv.Itoa(class), "macc.cbfc.enbv.c"+strconv.Itoa(class), 15-class)
 		}
-		summary := ""
+		addressed := []string{"PFC"}
 		for class := range 8 {
 			t := g.uint("Pause time of class "+strconv.Itoa(class), "macc.cbfc.pause_time.c"+strconv.Itoa(class), 4+2*class, 2)
 			t.Meaning = quanta(g.value(4+2*class, 2), quantum)
 			if g.has(4+2*class, 2) && g.value(3, 1)>>class&1 != 0 {
-				summary += fmt.Sprintf(", class %d: %s", class, t.Meaning)
+				addressed = append(addressed, fmt.Sprintf("class %d: %s", class, t.Meaning))
 			} else {
 				t.Meaning = "class not addressed"
 			}
 		}
-		if summary == "" {
-			summary = ", no class"
+		if len(addressed) == 1 {
+			addressed = append(addressed, "no class")
 		}
-		g.node.Meaning = "PFC" + summary
+		g.node.Meaning = strings.Join(addressed, ", ")
 	}
 	return g.node
 }

@@ -189,11 +189,11 @@ func dscpName(d uint64) string {
 func ecnName(e uint64) string {
 	switch e {
 	case 0:
-		return "Not-ECT"
+		return "Not-ECT" //nolint:misspell // RFC 3168 writes it so
 	case 1:
-		return "ECT(1)"
+		return "ECT(1)" //nolint:misspell // likewise
 	case 2:
-		return "ECT(0)"
+		return "ECT(0)" //nolint:misspell // likewise
 	case 3:
 		return "CE, congestion experienced"
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/rocelens/rocelens/dissector"
 )
@@ -191,8 +192,8 @@ func (b *builder) computedFrom(layer int) (uint32, bool) {
 
 // last is the index of the last layer of a type, or -1.
 func (b *builder) last(t dissector.LayerType) int {
-	for i := len(b.layers) - 1; i >= 0; i-- {
-		if b.layers[i].Type == t {
+	for i, l := range slices.Backward(b.layers) {
+		if l.Type == t {
 			return i
 		}
 	}

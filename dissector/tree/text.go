@@ -1,7 +1,7 @@
 package tree
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -9,17 +9,18 @@ import (
 
 // WriteText writes the tree as lines of text: where the field stands, its name indented by its depth, its
 // value and what that means. "0x0036+4" is four bytes at offset 54, "0x0037.2:2" two bits there, the third
-// and fourth from the top; what was computed stands nowhere. It returns the first error of w.
+// and fourth from the top; what was computed stands nowhere. It returns the error of w.
 func WriteText(w io.Writer, n *Node) error {
-	out := bufio.NewWriter(w)
-	writeText(out, n, 0)
-	return out.Flush()
+	var out bytes.Buffer
+	writeText(&out, n, 0)
+	_, err := w.Write(out.Bytes())
+	return err
 }
 
-// writeText leaves errors to the buffered writer, which keeps the first.
-func writeText(out *bufio.Writer, n *Node, depth int) {
+// writeText writes a node and what is below it.
+func writeText(out *bytes.Buffer, n *Node, depth int) {
 	const placeWidth = 13
-	out.WriteString(fmt.Sprintf("%-*s%s%s", placeWidth, place(n), strings.Repeat("  ", depth), n.Name))
+	fmt.Fprintf(out, "%-*s%s%s", placeWidth, place(n), strings.Repeat("  ", depth), n.Name)
 	value, meaning := valueText(n.Value), n.Meaning
 	switch {
 	case strings.HasPrefix(meaning, "0x") && n.Value != nil:
@@ -34,13 +35,13 @@ func writeText(out *bufio.Writer, n *Node, depth int) {
 		value, meaning = meaning, ""
 	}
 	if value != "" {
-		out.WriteString(": " + value)
+		fmt.Fprintf(out, ": %s", value)
 	}
 	if meaning != "" {
-		out.WriteString(" (" + meaning + ")")
+		fmt.Fprintf(out, " (%s)", meaning)
 	}
 	if n.Severity != SeverityNone {
-		out.WriteString(" [" + string(n.Severity) + "]")
+		fmt.Fprintf(out, " [%s]", n.Severity)
 	}
 	out.WriteByte('\n')
 	for _, c := range n.Children {

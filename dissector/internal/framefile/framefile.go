@@ -116,7 +116,7 @@ func Shared(tb testing.TB, up string) string {
 	if dir == "" {
 		dir = filepath.Join(up, "..", "shared", "captures")
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := os.Stat(dir); err != nil { //nolint:gosec // the folder is the tester's own choice
 		tb.Skip("no folder of public captures: set ROCELENS_CAPTURES")
 	}
 	return dir
