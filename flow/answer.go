@@ -17,6 +17,7 @@ func (t *Tracker) acknowledge(f *flow, p *dissector.Packet, o *Observation) {
 	has := p.Has&infiniband.HasAETH != 0
 	positive := has && p.AETH.Syndrome.IsACK()
 	s := &f.answers
+	moves := true
 	ahead := position(0)
 	if positive {
 		ahead = 1
@@ -27,10 +28,11 @@ func (t *Tracker) acknowledge(f *flow, p *dissector.Packet, o *Observation) {
 		upto := s.extend(p.BTH.PSN) + ahead
 		switch {
 		case upto <= s.next && s.next-upto <= maxBack:
-			if t.isCopy(f, p, circumstances{answer: sightAnswer, distinct: !positive}) {
+			if t.isCopy(f, p, t.aroundAck(f, positive)) {
 				t.copied(f, p, o)
 				return
 			}
+			moves = false
 		case upto > s.next && upto-s.next < maxJump:
 			t.skipAnswers(f, upto)
 		default:
@@ -39,7 +41,7 @@ func (t *Tracker) acknowledge(f *flow, p *dissector.Packet, o *Observation) {
 			f.answerOpen = false
 		}
 	}
-	t.answered(f, p)
+	f.answered(p, moves)
 	f.operations.Ack++
 	if !has {
 		return
@@ -53,21 +55,39 @@ func (t *Tracker) acknowledge(f *flow, p *dissector.Packet, o *Observation) {
 	}
 }
 
-// answered notes what every answer that is no mirror copy tells of its sender.
-func (t *Tracker) answered(f *flow, p *dissector.Packet) {
+// aroundAck says whether equal acknowledgments may follow each other at once: NAKs may, and answers to
+// requests that are sent again. Without any sign of copies elsewhere they are taken for two.
+func (t *Tracker) aroundAck(f *flow, positive bool) circumstances {
+	r := t.partner(f)
+	return circumstances{
+		answer:   sightAnswer,
+		distinct: !positive || r == nil || !t.mirrored,
+		excuse:   r != nil && r.retransmitted != 0,
+	}
+}
+
+// answered notes what every answer that is no mirror copy tells of its sender. moves tells whether it moved
+// the frontier.
+func (f *flow) answered(p *dissector.Packet, moves bool) {
 	f.remember(p, sightAnswer)
-	f.noteID(p.Network.ID)
+	if moves {
+		f.noteID(p.Network.ID)
+	} else {
+		f.noteLateID(p)
+	}
 	if p.Meta.HasTime {
 		f.lastAnswer = p.Meta.Time
 	}
-	f.psns[ofAnswers].extend(p.BTH.PSN)
+	if psns := &f.psns[ofAnswers]; moves || !psns.valid {
+		psns.extend(p.BTH.PSN)
+	}
 }
 
 // skipAnswers moves the frontier of answers: what lies between was acknowledged together, and no answer of
 // its own is missing, except of a READ response that had begun.
 func (t *Tracker) skipAnswers(f *flow, upto position) {
 	s := &f.answers
-	t.resolve(f, s, true)
+	t.resolve(f, s)
 	if f.answerOpen {
 		f.answerOpen = false
 		end := min(upto, max(s.next+1, t.readEndOf(f, s.next)))
@@ -103,10 +123,7 @@ func (t *Tracker) countAck(f *flow, syndrome infiniband.Syndrome) {
 		f.rnrTimerMax = max(f.rnrTimerMax, syndrome.RNRTimer().Nanoseconds())
 		t.totals.RNRNaks++
 	case infiniband.SyndromeNAK:
-		if f.naks == nil {
-			f.naks = new([32]uint64)
-		}
-		f.naks[syndrome.NAKCode()&31]++
+		f.troubled().naks[syndrome.NAKCode()&31]++
 		t.totals.Naks++
 	case infiniband.SyndromeReserved:
 	}
@@ -138,8 +155,11 @@ func (t *Tracker) confirm(f, r *flow, p *dissector.Packet, upto position, o *Obs
 			return
 		}
 		o.Flags |= FlagAckUnseen
-		f.unseen = unseenAck{number: p.Meta.Number, at: upto - 1, flags: o.Flags}
+		f.keepUnseen(unseenAck{number: p.Meta.Number, at: upto - 1, flags: o.Flags})
 		s.watch |= watchUnseen
+	}
+	if upto <= s.next && s.holeAt(upto-1) >= 0 && p.AETH.Syndrome.IsACK() {
+		o.Flags |= FlagAckUnseen
 	}
 	s.acked = max(s.acked, upto)
 	if s.repeat.asked && upto > s.repeat.at {
@@ -147,22 +167,40 @@ func (t *Tracker) confirm(f, r *flow, p *dissector.Packet, upto position, o *Obs
 	}
 }
 
+// keepUnseen keeps an acknowledgment whose verdict may change. The oldest makes room and keeps its own.
+func (f *flow) keepUnseen(u unseenAck) {
+	x := f.troubled()
+	if x.unseenLen == maxUnseen {
+		copy(x.unseen[:], x.unseen[1:])
+		x.unseenLen--
+	}
+	x.unseen[x.unseenLen] = u
+	x.unseenLen++
+}
+
 // settleUnseen takes FlagAckUnseen back once the capture shows what was acknowledged, out of order.
 func (t *Tracker) settleUnseen(f *flow) {
 	s := &f.requests
 	r := t.partner(f)
-	if r == nil || r.unseen.number == 0 {
+	if r == nil || r.trouble == nil {
 		s.watch &^= watchUnseen
 		return
 	}
-	if r.unseen.at >= s.next {
-		return
+	x := r.trouble
+	kept := uint8(0)
+	for _, u := range x.unseen[:x.unseenLen] {
+		switch {
+		case u.at >= s.next:
+			x.unseen[kept] = u
+			kept++
+		case s.holeAt(u.at) < 0:
+			t.queue(Revision{Number: u.number, Flags: u.flags &^ FlagAckUnseen})
+		}
 	}
-	if s.holeAt(r.unseen.at) < 0 {
-		t.queue(Revision{Number: r.unseen.number, Flags: r.unseen.flags &^ FlagAckUnseen})
+	x.unseenLen = kept
+	if kept == 0 {
+		s.watch &^= watchUnseen
 	}
-	r.unseen = unseenAck{}
-	s.watch &^= watchUnseen
 }
 
 // respond tracks a READ response or an atomic acknowledgment: a packet of its own for each PSN.
@@ -174,9 +212,7 @@ func (t *Tracker) respond(f *flow, p *dissector.Packet, c class, o *Observation)
 	at := s.extend(p.BTH.PSN)
 	switch {
 	case at == s.next:
-		if s.watch != 0 {
-			t.resolve(f, s, true)
-		}
+		t.resolve(f, s)
 	case at > s.next && at-s.next < maxJump:
 		t.respondAhead(f, c, at, o)
 	case at < s.next && s.next-at <= maxBack:
@@ -184,7 +220,7 @@ func (t *Tracker) respond(f *flow, p *dissector.Packet, c class, o *Observation)
 			return
 		}
 		t.countResponse(f, c, o)
-		t.responded(f, p, c, o)
+		t.responded(f, p, c, false, o)
 		return
 	default:
 		t.settle(f, s)
@@ -194,7 +230,7 @@ func (t *Tracker) respond(f *flow, p *dissector.Packet, c class, o *Observation)
 	s.next = at + 1
 	f.answerOpen = c&classReadResponse != 0 && c&classEnds == 0
 	t.countResponse(f, c, o)
-	t.responded(f, p, c, o)
+	t.responded(f, p, c, true, o)
 }
 
 // respondAhead opens the hole before a response. Between two responses there may be PSNs that an ACK
@@ -204,7 +240,7 @@ func (t *Tracker) respondAhead(f *flow, c class, at position, o *Observation) {
 	s := &f.answers
 	continues := c&classReadResponse != 0 && c&classStarts == 0
 	if f.answerOpen && continues {
-		t.resolve(f, s, true)
+		t.resolve(f, s)
 		t.miss(f, s, s.next, at, holeCounted)
 		o.Flags |= FlagGapBefore
 		return
@@ -229,17 +265,24 @@ func (t *Tracker) respondAhead(f *flow, c class, at position, o *Observation) {
 // respondBehind takes a response of a PSN that was passed. It reports a mirror copy.
 func (t *Tracker) respondBehind(f *flow, p *dissector.Packet, at position, o *Observation) bool {
 	s := &f.answers
-	if t.isCopy(f, p, circumstances{answer: sightAnswer, excuse: s.repeat.at != 0}) {
+	r := t.partner(f)
+	if t.isCopy(f, p, circumstances{
+		answer: sightAnswer,
+		excuse: s.repeat.at != 0 || (r != nil && r.requests.repeat.at != 0),
+	}) {
 		t.copied(f, p, o)
 		return true
 	}
-	l := lateness{at: at, end: at + 1, since: f.lastAnswer, answers: true}
+	l := lateness{at: at, end: at + 1, since: f.lastAnswer}
 	switch i := s.holeAt(at); {
 	case i >= 0:
 		l.place = placeHole
-		t.found(f, s, i, at, at+1)
+		t.found(f, s, i, at, at+1, 0)
 	case at < s.first || at < s.forgotten:
 		l.place = placeUnknown
+		if at < s.first {
+			s.lower(at, at+1, 0)
+		}
 	}
 	t.judge(f, s, p, l, o)
 	return false
@@ -256,8 +299,8 @@ func (t *Tracker) countResponse(f *flow, c class, o *Observation) {
 }
 
 // responded carries a response over to the requests that it answers.
-func (t *Tracker) responded(f *flow, p *dissector.Packet, c class, o *Observation) {
-	t.answered(f, p)
+func (t *Tracker) responded(f *flow, p *dissector.Packet, c class, moves bool, o *Observation) {
+	f.answered(p, moves)
 	if c&classFull != 0 {
 		f.mtu = max(f.mtu, p.PayloadLength)
 	}
@@ -275,7 +318,7 @@ func (t *Tracker) responded(f *flow, p *dissector.Packet, c class, o *Observatio
 	t.confirm(f, r, p, at+1, o)
 }
 
-// expectAgain notes that the other side will answer a READ again.
+// expectAgain notes that the other side will answer a READ or an atomic again.
 func (t *Tracker) expectAgain(f *flow, at, end position) {
 	r := t.partner(f)
 	if r == nil || !r.answers.started() {
@@ -283,8 +326,13 @@ func (t *Tracker) expectAgain(f *flow, at, end position) {
 	}
 	s := &r.answers
 	from := s.extend(at.psn())
-	if from < s.next && s.next-from <= maxBack {
-		s.repeat = repeat{at: from, from: from, to: from + (end - at), cause: causeUnknown}
-		s.watch |= watchRepeat
+	if from >= s.next || s.next-from > maxBack {
+		return
 	}
+	to := from + (end - at)
+	if s.asked() {
+		from, to = min(from, s.repeat.at), max(to, s.repeat.to)
+	}
+	s.repeat = repeat{at: from, from: from, to: to}
+	s.watch |= watchRepeat
 }

@@ -97,7 +97,63 @@ func track(tb testing.TB, config flow.Config, frames []frame) result {
 	}
 	tracker.Flush()
 	res.totals = tracker.Totals()
+	checkSums(tb, res)
 	return res
+}
+
+// checkSums holds the records against the totals, and the flags of packets against both.
+func checkSums(tb testing.TB, r result) {
+	tb.Helper()
+	var sum flow.Totals
+	for i := range r.records {
+		x := &r.records[i]
+		sum.RDMAPackets += x.Packets
+		sum.RDMABytes += x.Bytes
+		sum.Messages += x.Messages.N
+		sum.Retransmitted += x.Retransmitted.N
+		sum.OutOfOrder += x.OutOfOrder.N
+		sum.MissingPSNs += x.MissingPSNs.N
+		sum.MirrorCopies += x.MirrorCopies
+		for _, n := range x.Naks {
+			sum.Naks += n
+		}
+		sum.RNRNaks += x.RNRNaks
+		sum.CNPs += x.CNPs
+		sum.CEMarked += x.CEMarked.N
+		sum.ICRCErrors += x.ICRCBad
+		sum.ICRCUndetermined += x.ICRCUndetermined
+		sum.Flows++
+		if x.MissingAcknowledged.N > x.MissingPSNs.N || x.GoodputBytes.N > x.PayloadBytes || x.Duplicates.N+x.MirrorCopies > x.Packets {
+			tb.Errorf("flow %x contradicts itself: %+v", x.ID, x)
+		}
+	}
+	t := r.totals
+	sum.Packets, sum.Bytes = t.Packets, t.Bytes
+	sum.Malformed, sum.Truncated, sum.Unsupported = t.Malformed, t.Truncated, t.Unsupported
+	sum.NotRDMA, sum.PauseFrames = t.NotRDMA, t.PauseFrames
+	sum.Connections, sum.EvictedFlows = t.Connections, t.EvictedFlows
+	if t.Malformed > 0 { // malformed packets need not have a flow
+		sum.RDMAPackets, sum.RDMABytes, sum.ICRCErrors, sum.ICRCUndetermined = t.RDMAPackets, t.RDMABytes, t.ICRCErrors, t.ICRCUndetermined
+	}
+	if sum != t {
+		tb.Errorf("sums over flows\n%+v\nare not the totals\n%+v", sum, t)
+	}
+	var resent, disordered, copies uint64
+	for _, f := range r.flags {
+		if f&flow.FlagRetransmitted != 0 {
+			resent++
+		}
+		if f&flow.FlagOutOfOrder != 0 {
+			disordered++
+		}
+		if f&flow.FlagMirrorCopy != 0 {
+			copies++
+		}
+	}
+	if resent != t.Retransmitted || disordered != t.OutOfOrder || copies != t.MirrorCopies {
+		tb.Errorf("flags of packets: %d resent, %d out of order, %d copies; totals %d, %d, %d", resent, disordered, copies,
+			t.Retransmitted, t.OutOfOrder, t.MirrorCopies)
+	}
 }
 
 // shared is the path of a public capture, which is not part of the project. The test is skipped when the
@@ -112,4 +168,11 @@ func shared(tb testing.TB, name string) string {
 		tb.Skipf("the folder of public captures is absent: %v", err)
 	}
 	return filepath.Join(root, name)
+}
+
+// decode decodes one frame; what it says of faults is in the packet.
+func decode(f frame) *dissector.Packet {
+	var p dissector.Packet
+	_ = dissector.Decode(f.data, f.meta, &p) //nolint:errcheck // see above
+	return &p
 }

@@ -161,5 +161,5 @@ func (t *Tracker) introduce(f *flow) {
 		t.link(f, t.flows.at(i), PairingCM)
 		return
 	}
-	f.sourceQP, f.pairing = known(uint64(s.qp)), PairingCM
+	f.sourceQP, f.pairing = s.qp+1, PairingCM
 }

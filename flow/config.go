@@ -57,8 +57,9 @@ func (c Config) withDefaults() Config {
 // Limits that are not worth a setting.
 const (
 	maxFlowLimit  = 1 << 28 // flow numbers fit into 32 bits with room for marks
-	maxHoles      = 6       // runs of missing PSNs remembered per PSN space
-	maxLate       = 4       // late packets whose verdict may still change
+	maxHoles      = 32      // runs of missing PSNs remembered per PSN space
+	maxLate       = 16      // late packets whose verdict may still change by number; a power of two
+	maxUnseen     = 4       // acknowledgments that came before what they acknowledge
 	ringSize      = 16      // recent packets remembered to recognise their copies; a power of two
 	maxPorts      = 64      // distinct UDP source ports counted
 	maxJump       = 1 << 18 // a PSN further ahead begins a new life of the QP, not a gap

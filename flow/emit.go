@@ -74,11 +74,11 @@ func (t *Tracker) finish(f *flow) {
 		ConnectionID: ID(f.hash),
 		ReverseID:    f.reverseID,
 		Key:          f.key,
-		SourceQP:     f.sourceQP,
+		SourceQP:     minusOne(f.sourceQP),
 		Pairing:      f.pairing,
 
 		SourceMAC: f.link.source, DestinationMAC: f.link.destination,
-		VLAN: f.link.vlan, DSCP: f.link.dscp,
+		VLAN:   minusOne(uint32(f.link.vlan)),
 		Tunnel: f.link.tunnel, OuterSource: f.link.outer[0], OuterDestination: f.link.outer[1],
 
 		HasTime:   f.last.hasTime,
@@ -90,20 +90,27 @@ func (t *Tracker) finish(f *flow) {
 		MirrorCopies: f.mirrorCopies,
 		Acks:         f.acks, RNRNaks: f.rnrNaks, RNRTimerMax: f.rnrTimerMax,
 		CNPs:     f.cnps,
-		ICRCGood: f.icrc[dissector.ICRCGood], ICRCBad: f.icrc[dissector.ICRCBad],
-		ICRCUndetermined: f.icrc[dissector.ICRCUndetermined],
-		PortRewritten:    f.rewritten,
-		Truncated:        uint64(f.truncated), Malformed: uint64(f.malformed),
+		ICRCGood: f.icrcGood, ICRCBad: f.icrcBad, ICRCUndetermined: f.icrcUndetermined,
+		PortRewritten: minusOne(f.rewritten),
+		Truncated:     uint64(f.truncated), Malformed: uint64(f.malformed),
 	}
 	if f.reverseID != 0 {
 		r.ConnectionID = min(r.ID, f.reverseID)
 	}
-	if f.naks != nil {
-		r.Naks = *f.naks
+	if f.trouble != nil {
+		r.Naks = f.trouble.naks
 	}
 	f.fillNetwork(r)
 	f.fillSequence(r)
 	t.emit(r)
+}
+
+// minusOne reads a field that holds a value plus one, and 0 for none.
+func minusOne(n uint32) Count {
+	if n == 0 {
+		return Count{}
+	}
+	return known(uint64(n - 1))
 }
 
 // fillNetwork fills what only RoCEv2 has.
@@ -111,6 +118,7 @@ func (f *flow) fillNetwork(r *Record) {
 	if f.key.Protocol != dissector.ProtocolRoCEv2 {
 		return
 	}
+	r.DSCP = known(uint64(f.link.dscp))
 	r.SourcePort, r.SourcePorts = known(uint64(f.sourcePort)), known(1)
 	if f.ports != nil {
 		r.SourcePorts.N = uint64(f.ports.count)

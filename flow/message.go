@@ -67,27 +67,39 @@ func (m *messages) next(t *Tracker, f *flow, p *dissector.Packet, c class, at po
 	return m.begin(t, f, c, at), holeMessage
 }
 
-// fill takes a late packet of a PSN that had not been seen. flags are those of its hole, which it may change.
-func (m *messages) fill(t *Tracker, f *flow, c class, at position, flags *uint8) uint32 {
-	starts, ends := c&classStarts != 0, c&classEnds != 0
-	switch {
+// fill takes a late packet of a PSN that had not been seen. flags are what its hole remembers of the packet
+// behind it, which it may change; head is what the part of the hole before the late packet has to remember.
+func (m *messages) fill(t *Tracker, f *flow, c class, at position, flags *uint8) (number uint32, head uint8) {
+	behind := *flags & (holeContinue | holeMessage)
+	switch starts, ends := c&classStarts != 0, c&classEnds != 0; {
 	case starts && ends:
-	case starts && *flags&holeMessage != 0:
-		*flags = *flags&^holeMessage | holeContinue // the message behind the hole begins here
-		return 0
-	case starts && *flags == 0 && m.partial:
-		m.partial = false
-		return 0
+	case starts && behind == holeMessage: // the message behind the hole begins here
+		*flags = *flags&^holeMessage | holeContinue
+		return 0, 0
 	case starts:
-	case ends && *flags&holeContinue != 0:
-		*flags = *flags&^holeContinue | holeMessage // what stands behind the hole is another message
-	default:
-		return 0
+	case ends && behind == holeContinue: // what stands behind the hole is another message
+		*flags = *flags&^holeContinue | holeMessage
+		head = holeContinue
+	case ends:
+		return 0, 0
+	default: // most likely of the message behind the hole
+		if behind == holeMessage {
+			*flags = *flags&^holeMessage | holeContinue
+		}
+		return 0, behind
 	}
 	open, kind, end := m.open, m.kind, m.end
-	number := m.begin(t, f, c, at)
+	number = m.begin(t, f, c, at)
 	m.open, m.kind, m.end = open, kind, end
-	return number
+	return number, head
+}
+
+// firstFlags is what a hole before the flow's first packet has to remember of that packet.
+func (m *messages) firstFlags() uint8 {
+	if m.partial {
+		return holeMessage
+	}
+	return 0
 }
 
 // of is the number of the message that a repeated packet belongs to, 0 when that is forgotten.

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
 )
 
 // sighting is what is kept of a recent packet to recognise a second capture of it. Length and ICRC would add
@@ -11,6 +12,7 @@ type sighting struct {
 	psn     uint32 // 24 bits, and the bits below
 	id      uint16
 	vantage uint8
+	opcode  infiniband.Opcode
 }
 
 // Bits beside the PSN of a sighting.
@@ -39,6 +41,7 @@ func sightingOf(p *dissector.Packet, answer uint32) sighting {
 		psn:     p.BTH.PSN | answer | sightValid,
 		id:      p.Network.ID,
 		vantage: vantageOf(p),
+		opcode:  p.BTH.Opcode,
 	}
 	if p.BTH.AckRequest {
 		s.psn |= sightAckRequest
@@ -66,7 +69,7 @@ type circumstances struct {
 func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 	now := sightingOf(p, c.answer)
 	was := f.ring[p.BTH.PSN%ringSize]
-	if (was.psn^now.psn)&sightMask != 0 {
+	if (was.psn^now.psn)&sightMask != 0 || was.opcode != now.opcode {
 		return t.isDistantCopy(f, p, now, c)
 	}
 	if was.id != now.id || (was.psn^now.psn)&sightAckRequest != 0 {
@@ -99,6 +102,13 @@ func (t *Tracker) isDistantCopy(f *flow, p *dissector.Packet, now sighting, c ci
 	}
 	return now.vantage != f.vantage && p.Meta.HasTime && f.last.hasTime && !c.excuse &&
 		p.Meta.Time-f.lastRequest < int64(t.config.MirrorWindow)
+}
+
+// noteLateID follows the IP ID of a packet behind the frontier, which may be an old one.
+func (f *flow) noteLateID(p *dissector.Packet) {
+	if f.ageOf(p) == ageNewer {
+		f.lastID = p.Network.ID
+	}
 }
 
 // noteID follows the IP ID of the sender. Senders that use no counter never earn trust.
@@ -145,4 +155,5 @@ func (t *Tracker) copied(f *flow, p *dissector.Packet, o *Observation) {
 	f.mirrorCopies++
 	f.duplicatePayload += uint64(p.PayloadLength)
 	t.totals.MirrorCopies++
+	t.mirrored = t.mirrored || p.PayloadLength > 0
 }

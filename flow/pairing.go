@@ -22,7 +22,7 @@ type offer struct {
 const ambiguous = ^uint32(0)
 
 func offerKey(addresses uint64, f *flow, psn uint32) uint64 {
-	return mix(addresses^mixC, uint64(psn)|uint64(f.key.Service)<<32|uint64(f.key.Protocol)<<40|1<<60)
+	return mix(addresses^mixC, uint64(psn)|uint64(f.key.Service)<<32|1<<60)
 }
 
 // offer puts a request up.
@@ -51,10 +51,11 @@ func (t *Tracker) offered(f *flow, psn uint32) *flow {
 	return g
 }
 
-// opposite tells whether two flows could be the two directions of one connection.
+// opposite tells whether two flows could be the two directions of one connection. They need not be of one
+// protocol: hosts that disagree on the GID to use answer RoCEv1 with RoCEv2.
 func opposite(f, g *flow) bool {
 	return f != g && f.key.Source == g.key.Destination && f.key.Destination == g.key.Source &&
-		f.key.Service == g.key.Service && f.key.Protocol == g.key.Protocol
+		f.key.Service == g.key.Service
 }
 
 // vote takes an answer of a flow without a partner. A NAK names the first PSN that is missing, which nobody
@@ -140,7 +141,7 @@ func (t *Tracker) link(f, g *flow, how Pairing) {
 	t.unlink(g)
 	f.reverse, g.reverse = g.number+1, f.number+1
 	f.reverseID, g.reverseID = ID(g.hash), ID(f.hash)
-	f.sourceQP, g.sourceQP = known(uint64(g.key.DestinationQP)), known(uint64(f.key.DestinationQP))
+	f.sourceQP, g.sourceQP = g.key.DestinationQP+1, f.key.DestinationQP+1
 	f.pairing, g.pairing = how, how
 	t.pairs++
 }
@@ -153,7 +154,7 @@ func (t *Tracker) unlink(f *flow) {
 	f.reverse, g.reverse = 0, 0
 	f.reverseID, g.reverseID = 0, 0
 	f.pairing, g.pairing = PairingNone, PairingNone
-	f.sourceQP, g.sourceQP = Count{}, Count{}
+	f.sourceQP, g.sourceQP = 0, 0
 	t.pairs--
 }
 

@@ -125,3 +125,21 @@ func (t *Tracker) learnSpan(f *flow, at position, lastResponse bool) {
 	}
 	r.end = end
 }
+
+// lateReadEnd is the end of the span of a READ request that came late into a hole. Where the MTU is unknown,
+// it is the longest span that the hole has room for.
+func (t *Tracker) lateReadEnd(f *flow, p *dissector.Packet, at, holeEnd position) position {
+	if p.Has&infiniband.HasRETH == 0 {
+		return at + 1
+	}
+	if mtu := t.pathMTU(f); mtu != 0 {
+		return at + position(spanOf(p.RETH.DMALength, mtu))
+	}
+	end := at + 1
+	for mtu := uint16(maxMTU); mtu >= minMTU; mtu /= 2 {
+		if e := at + position(spanOf(p.RETH.DMALength, mtu)); e <= holeEnd {
+			end = e
+		}
+	}
+	return end
+}

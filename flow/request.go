@@ -65,7 +65,7 @@ func (t *Tracker) requestElsewhere(f *flow, p *dissector.Packet, c class, o *Obs
 	}
 	switch {
 	case at == s.next:
-		t.resolve(f, s, false)
+		t.resolve(f, s)
 		o.Message, _ = t.advance(f, p, c, at)
 	case at > s.next && at-s.next < maxJump:
 		t.requestAhead(f, p, c, at, o)
@@ -84,16 +84,12 @@ func (t *Tracker) requestElsewhere(f *flow, p *dissector.Packet, c class, o *Obs
 
 // resolve makes the verdicts on late packets final, since the frontier moved on, and forgets a repetition
 // that is over.
-func (t *Tracker) resolve(f *flow, s *sequence, answers bool) {
+func (t *Tracker) resolve(f *flow, s *sequence) {
+	if s.watch == 0 {
+		return
+	}
 	if s.watch&watchLate != 0 {
-		kept := uint8(0)
-		for _, late := range f.late[:f.lateLen] {
-			if late.answers != answers {
-				f.late[kept] = late
-				kept++
-			}
-		}
-		f.lateLen = kept
+		f.trouble.late[f.side(s)] = lateRun{}
 		s.watch &^= watchLate
 	}
 	if s.watch&watchRepeat != 0 && !s.asked() {
@@ -105,7 +101,7 @@ func (t *Tracker) resolve(f *flow, s *sequence, answers bool) {
 // requestAhead takes a request that leaves PSNs out.
 func (t *Tracker) requestAhead(f *flow, p *dissector.Packet, c class, at position, o *Observation) {
 	s := &f.requests
-	t.resolve(f, s, false)
+	t.resolve(f, s)
 	start := s.next
 	var flags uint8
 	o.Message, flags = t.advance(f, p, c, at)
@@ -131,11 +127,11 @@ func (f *flow) forget(s *sequence, h hole) {
 
 // settle gives up all holes and open verdicts of a PSN space.
 func (t *Tracker) settle(f *flow, s *sequence) {
-	for _, h := range s.holes[:s.holeCount] {
+	for _, h := range s.holes {
 		f.forget(s, h)
 	}
-	s.holeCount = 0
-	t.resolve(f, s, s == &f.answers)
+	s.holes = s.holes[:0]
+	t.resolve(f, s)
 }
 
 // requestBehind takes a request of a PSN that the frontier has passed.
@@ -146,52 +142,51 @@ func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at positi
 		return
 	}
 	l := lateness{at: at, end: at + 1, since: f.lastRequest}
-	if c&classRead != 0 && f.read.known && at >= f.read.start && at < f.read.end {
-		l.end = f.read.end
-	}
-	var flags uint8
 	i := s.holeAt(at)
 	switch {
 	case i >= 0:
 		l.place = placeHole
-		o.Message = f.messages.fill(t, f, c, at, &s.holes[i].flags)
+		var head uint8
+		o.Message, head = f.messages.fill(t, f, c, at, &s.holes[i].flags)
 		if c&classRead != 0 {
-			l.end = t.lateReadEnd(f, p, at)
+			l.end = t.lateReadEnd(f, p, at, s.holes[i].end())
 		}
-		t.found(f, s, i, at, l.end)
+		t.found(f, s, i, at, l.end, head)
 	case at < s.first || at < s.forgotten:
 		l.place = placeUnknown
-		o.Message = f.messages.fill(t, f, c, at, &flags)
+		flags := f.messages.firstFlags()
+		o.Message, _ = f.messages.fill(t, f, c, at, &flags)
+		if c&classRead != 0 {
+			l.end = t.lateReadEnd(f, p, at, max(s.first, at+1))
+		}
+		if at < s.first {
+			s.lower(at, l.end, flags)
+			f.messages.partial = false
+		}
 	default:
 		o.Message = f.messages.of(at)
 		if c&classRead != 0 {
-			t.expectAgain(f, at, l.end)
+			l.end = t.lateReadEnd(f, p, at, s.next)
 		}
 	}
 	t.judge(f, s, p, l, o)
+	if c&(classRead|classAtomic) != 0 && o.Flags&FlagRetransmitted != 0 {
+		t.expectAgain(f, at, l.end)
+	}
 	if p.Meta.HasTime {
 		f.lastRequest = p.Meta.Time
 	}
 	f.remember(p, 0)
+	f.noteLateID(p)
 	if c&classFull != 0 {
 		f.mtu = max(f.mtu, p.PayloadLength)
 	}
 }
 
-// lateReadEnd is the end of the span of a READ request that filled a hole.
-func (t *Tracker) lateReadEnd(f *flow, p *dissector.Packet, at position) position {
-	latest, watch := f.read, f.requests.watch
-	end := t.readEnd(f, p, at)
-	if latest.start > at {
-		f.read, f.requests.watch = latest, watch
-	}
-	return end
-}
-
 // found takes PSNs out of the hole that they were missing from.
-func (t *Tracker) found(f *flow, s *sequence, i int, at, end position) {
+func (t *Tracker) found(f *flow, s *sequence, i int, at, end position, head uint8) {
 	counted := s.holes[i].flags&holeCounted != 0
-	n, dropped := s.fill(i, at, end)
+	n, dropped := s.fill(i, at, end, head)
 	f.forget(s, dropped)
 	if counted {
 		f.missing -= n

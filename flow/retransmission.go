@@ -42,11 +42,12 @@ func (r *repeat) covers(at position) bool {
 	return r.at != 0 && at >= r.at && (r.asked || at < r.to)
 }
 
-// latePacket filled a hole without any sign that it was sent twice. What follows may show otherwise.
-type latePacket struct {
-	at      position
-	number  uint64
-	answers bool
+// lateRun is packets that filled holes, since the frontier moved last, without any sign that they were sent
+// twice. What follows may show otherwise.
+type lateRun struct {
+	count   uint32 // all of them
+	last    position
+	numbers [maxLate]uint64 // packet numbers of the latest, in a ring
 }
 
 // ask notes that the other side wants everything from the position on sent again.
@@ -71,7 +72,6 @@ func (t *Tracker) silent(p *dissector.Packet, since int64, timed bool) bool {
 type lateness struct {
 	at, end position // PSNs that it stands for
 	since   int64    // when the sender spoke last in this space
-	answers bool
 	place   place
 }
 
@@ -103,9 +103,6 @@ func (t *Tracker) judge(f *flow, s *sequence, p *dissector.Packet, l lateness, o
 	default:
 		t.disordered(f, s, p, l, o, false)
 	}
-	if p.Meta.HasTime && f.idUp >= idTrust && f.ageOf(p) == ageNewer {
-		f.lastID = p.Network.ID
-	}
 }
 
 // disordered counts a late packet that was not resent, for all that is known. Unless that is sure, it is
@@ -120,12 +117,10 @@ func (t *Tracker) disordered(f *flow, s *sequence, p *dissector.Packet, l latene
 	if sure || !f.reliable() {
 		return
 	}
-	if f.lateLen == maxLate {
-		copy(f.late[:], f.late[1:])
-		f.lateLen--
-	}
-	f.late[f.lateLen] = latePacket{at: l.at, number: p.Meta.Number, answers: l.answers}
-	f.lateLen++
+	run := &f.troubled().late[f.side(s)]
+	run.numbers[run.count%maxLate] = p.Meta.Number
+	run.count++
+	run.last = max(run.last, l.at)
 	s.watch |= watchLate
 }
 
@@ -140,7 +135,7 @@ func (t *Tracker) resent(f *flow, s *sequence, p *dissector.Packet, l lateness, 
 		}
 	case t.silent(p, l.since, !f.noTime):
 		*r = repeat{from: l.at, to: s.next, cause: causeTimeout, fills: true}
-	case r.at != 0 && r.fills && l.at == r.from && !fills && r.at == l.end:
+	case r.cause == causeNAK && r.fills && l.at == r.from && !fills && r.at == l.end && f.troubled().onlyResent != 0:
 		// The pass that was asked for begins only now: what had come before was the original, late.
 		t.takeBack(f, r.cause)
 		*r = repeat{from: l.at, to: s.next, cause: r.cause}
@@ -152,62 +147,52 @@ func (t *Tracker) resent(f *flow, s *sequence, p *dissector.Packet, l lateness, 
 	s.watch |= watchRepeat
 	o.Flags |= FlagRetransmitted | r.cause.flag()
 	f.countResent(t, r.cause, 1)
-	t.resentNumber(f, p, fills)
-	if !fills {
-		t.revise(f, l, r.cause)
+	f.troubled().onlyResent = 0
+	if fills && f.ageOf(p) == ageUnknown {
+		f.trouble.onlyResent = p.Meta.Number
+	} else if !fills && s.watch&watchLate != 0 {
+		t.revise(f, s, l, r.cause)
 	}
 }
 
-// resentNumber remembers the only packet of a pass so far, in case that it turns out to be an original.
-func (t *Tracker) resentNumber(f *flow, p *dissector.Packet, fills bool) {
-	f.onlyResent = 0
-	if fills {
-		f.onlyResent = p.Meta.Number
-	}
-}
-
-// takeBack turns the latest retransmission into a late original.
+// takeBack turns the only packet of a repetition into a late original.
 func (t *Tracker) takeBack(f *flow, c cause) {
-	if f.onlyResent == 0 {
-		return
-	}
+	x := f.troubled()
 	f.countResent(t, c, -1)
 	f.outOfOrder++
 	t.totals.OutOfOrder++
-	t.queue(Revision{Number: f.onlyResent, Flags: FlagOutOfOrder})
-	f.onlyResent = 0
+	t.queue(Revision{Number: x.onlyResent, Flags: FlagOutOfOrder})
 }
 
 func (f *flow) countResent(t *Tracker, c cause, n int32) {
-	f.retransmitted += uint32(n)               //nolint:gosec // plus or minus one
-	t.totals.Retransmitted += uint64(int64(n)) //nolint:gosec // plus or minus one
+	f.retransmitted += uint32(n)               //nolint:gosec // a small number, of either sign
+	t.totals.Retransmitted += uint64(int64(n)) //nolint:gosec // a small number, of either sign
 	switch c {
 	case causeNAK:
-		f.afterNAK += uint32(n) //nolint:gosec // plus or minus one
+		f.afterNAK += uint32(n) //nolint:gosec // a small number, of either sign
 	case causeRNR:
-		f.afterRNR += uint32(n) //nolint:gosec // plus or minus one
+		f.afterRNR += uint32(n) //nolint:gosec // a small number, of either sign
 	case causeTimeout:
-		f.afterTimeout += uint32(n) //nolint:gosec // plus or minus one
+		f.afterTimeout += uint32(n) //nolint:gosec // a small number, of either sign
 	case causeUnknown:
 	}
 }
 
 // revise turns late packets into retransmissions, once a packet behind them repeats what was seen: the
 // sender went back, and they were the beginning of its pass.
-func (t *Tracker) revise(f *flow, l lateness, c cause) {
-	kept := uint8(0)
-	for _, late := range f.late[:f.lateLen] {
-		if late.answers != l.answers || late.at > l.at {
-			f.late[kept] = late
-			kept++
-			continue
-		}
-		f.outOfOrder--
-		t.totals.OutOfOrder--
-		f.countResent(t, c, 1)
-		t.queue(Revision{Number: late.number, Flags: FlagRetransmitted | c.flag()})
+func (t *Tracker) revise(f *flow, s *sequence, l lateness, c cause) {
+	run := &f.trouble.late[f.side(s)]
+	if run.last > l.at {
+		return
 	}
-	f.lateLen = kept
+	f.outOfOrder -= run.count
+	t.totals.OutOfOrder -= uint64(run.count)
+	f.countResent(t, c, int32(run.count)) //nolint:gosec // packets since the frontier moved
+	for i := run.count - min(run.count, maxLate); i < run.count; i++ {
+		t.queue(Revision{Number: run.numbers[i%maxLate], Flags: FlagRetransmitted | c.flag()})
+	}
+	*run = lateRun{}
+	s.watch &^= watchLate
 }
 
 // queue hands a revision out with this or one of the next observations.

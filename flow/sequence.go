@@ -1,6 +1,10 @@
 package flow
 
-import "github.com/rocelens/rocelens/dissector/infiniband"
+import (
+	"slices"
+
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
 
 // position is a PSN unrolled to 64 bits, so that wrapping round its 24 bits needs no thought anywhere but
 // in extend.
@@ -33,12 +37,12 @@ func (h *hole) end() position { return h.start + position(h.length) }
 // except the holes. A connection's direction has two: its requests, and its answers to the other side's.
 type sequence struct {
 	next      position // frontier: the PSN expected
-	first     position // first PSN seen; 0 before there is one
-	forgotten position // below it holes may have been dropped: nothing is known
+	first     position // lowest PSN seen; 0 before there is one
+	forgotten position // below it holes were dropped: what was seen is not known
 	acked     position // first PSN that the other side has not acknowledged as far as seen; 0: never
 	repeat    repeat
-	holes     [maxHoles]hole // ascending
-	holeCount uint8
+	holes     []hole // ascending, at most maxHoles; starts in few
+	few       [2]hole
 	watch     uint8 // reasons to leave the fast path
 }
 
@@ -55,9 +59,9 @@ func (s *sequence) started() bool { return s.watch&watchStart == 0 && s.first !=
 
 // start begins at the PSN as the one expected next.
 func (s *sequence) start(psn uint32) {
-	*s = sequence{next: firstLap + position(psn)}
+	holes := s.holes[:0]
+	*s = sequence{next: firstLap + position(psn), holes: holes}
 	s.first = s.next
-	s.forgotten = s.next
 }
 
 // extend unrolls a PSN next to the frontier.
@@ -67,7 +71,7 @@ func (s *sequence) extend(psn uint32) position {
 
 // holeAt is the index of the hole with the position, -1 when it is in none.
 func (s *sequence) holeAt(at position) int {
-	for i := int(s.holeCount) - 1; i >= 0; i-- {
+	for i := len(s.holes) - 1; i >= 0; i-- {
 		if h := &s.holes[i]; at >= h.start {
 			if at < h.end() {
 				return i
@@ -81,7 +85,7 @@ func (s *sequence) holeAt(at position) int {
 // open adds a hole from start to end behind all others. The oldest makes room when there are too many;
 // it is returned.
 func (s *sequence) open(start, end position, flags uint8) (dropped hole) {
-	if n := int(s.holeCount); n > 0 && flags == 0 {
+	if n := len(s.holes); n > 0 && flags == 0 {
 		// A flow of nothing but acknowledgments is one long hole in the space of answers.
 		if last := &s.holes[n-1]; last.flags == 0 && last.end() == start {
 			last.length += uint32(end - start) //nolint:gosec // bounded by maxJump
@@ -92,50 +96,63 @@ func (s *sequence) open(start, end position, flags uint8) (dropped hole) {
 			return hole{}
 		}
 	}
-	if s.holeCount == maxHoles {
+	if len(s.holes) == maxHoles {
 		dropped = s.drop(0)
 	}
-	s.holes[s.holeCount] = hole{start: start, length: uint32(end - start), flags: flags} //nolint:gosec // bounded
-	s.holeCount++
+	if s.holes == nil {
+		s.holes = s.few[:0] // a flow never moves, and most need no more
+	}
+	s.holes = append(s.holes, hole{start: start, length: uint32(end - start), flags: flags}) //nolint:gosec // bounded
 	return dropped
+}
+
+// lower takes a packet from before the first: what lies between may have been anything.
+func (s *sequence) lower(at, end position, flags uint8) {
+	if len(s.holes) == maxHoles {
+		return
+	}
+	if end < s.first {
+		if s.holes == nil {
+			s.holes = s.few[:0]
+		}
+		s.holes = slices.Insert(s.holes, 0, hole{start: end, length: uint32(s.first - end), flags: flags}) //nolint:gosec // bounded by maxBack
+	}
+	s.first = at
 }
 
 // drop forgets a hole.
 func (s *sequence) drop(i int) hole {
 	h := s.holes[i]
-	copy(s.holes[i:s.holeCount], s.holes[i+1:s.holeCount])
-	s.holeCount--
+	s.holes = slices.Delete(s.holes, i, i+1)
 	s.forgotten = max(s.forgotten, h.end())
 	return h
 }
 
 // fill takes the positions from at to end, as far as the hole goes, out of it and returns how many there
-// were, and a hole that had to be dropped when the hole fell into two.
-func (s *sequence) fill(i int, at, end position) (filled uint32, dropped hole) {
+// were, and a hole that had to be dropped when the hole fell into two. head is what the part before them has
+// to remember of what stands behind it now.
+func (s *sequence) fill(i int, at, end position, head uint8) (filled uint32, dropped hole) {
 	h := &s.holes[i]
 	end = min(end, h.end())
 	filled = uint32(end - at)                                //nolint:gosec // within a hole
 	before, after := uint32(at-h.start), uint32(h.end()-end) //nolint:gosec // within a hole
 	switch {
 	case before == 0 && after == 0:
-		copy(s.holes[i:s.holeCount], s.holes[i+1:s.holeCount])
-		s.holeCount--
+		s.holes = slices.Delete(s.holes, i, i+1)
 	case before == 0:
 		h.start, h.length = end, after
 	case after == 0:
 		h.length = before
-		h.flags &= holeCounted // what stands behind it now was late itself
+		h.flags = h.flags&holeCounted | head
 	default:
 		tail := hole{start: end, length: after, flags: h.flags}
 		h.length = before
-		h.flags &= holeCounted
-		if s.holeCount == maxHoles {
+		h.flags = h.flags&holeCounted | head
+		if len(s.holes) == maxHoles {
 			dropped = s.drop(0)
 			i--
 		}
-		copy(s.holes[i+2:s.holeCount+1], s.holes[i+1:s.holeCount])
-		s.holes[i+1] = tail
-		s.holeCount++
+		s.holes = slices.Insert(s.holes, i+1, tail)
 	}
 	return filled, dropped
 }

@@ -32,8 +32,6 @@ type flow struct {
 	requests sequence
 	answers  sequence
 	ring     [ringSize]sighting
-	late     [maxLate]latePacket
-	lateLen  uint8
 
 	votes     uint8
 	conflicts uint8
@@ -43,15 +41,13 @@ type flow struct {
 	pairing   Pairing
 	noTime    bool // a packet had no time stamp
 
-	unseen     unseenAck
 	read       readRange
-	onlyResent uint64 // number of the only packet of the repetition going on, while it had not been seen before
-	answerOpen bool   // a READ response began and has not ended
+	answerOpen bool // a READ response began and has not ended
 
 	operations Operations
 	mtu        uint16 // largest payload of a FIRST or MIDDLE packet
 	cmMTU      uint16 // by the connection manager, or found from the span of a READ
-	sourceQP   Count
+	sourceQP   uint32 // plus one, 0 when unknown
 	reverseID  ID
 	psns       [2]psnRange // of requests, and of answers
 
@@ -70,14 +66,16 @@ type flow struct {
 	afterTimeout     uint32
 	outOfOrder       uint32
 	duplicates       uint32
-	icrc             [4]uint64 // by ICRCState
+	icrcGood         uint64
+	icrcBad          uint64
+	icrcUndetermined uint64
 	truncated        uint32
 	malformed        uint32
 
 	link       link
-	naks       *[32]uint64 // allocated when the first comes
-	ports      *portSet    // allocated when a second port comes
-	rewritten  Count
+	trouble    *trouble // allocated when the first comes
+	ports      *portSet // allocated when a second port comes
+	rewritten  uint32   // UDP source port plus one
 	portTries  uint8
 	sourcePort uint16
 	addresses  [2]uint64 // hash of source and destination, and of the opposite
@@ -96,7 +94,7 @@ func (r *psnRange) extend(psn uint32) {
 	r.last = psn
 }
 
-// Indexes of flow.psns.
+// Sides of a flow, the indexes of flow.psns.
 const (
 	ofRequests = iota
 	ofAnswers
@@ -112,9 +110,34 @@ type moment struct {
 // link is what the flow's first packet said of the way it came.
 type link struct {
 	source, destination [6]byte
-	vlan, dscp          Count
+	vlan                uint16 // VID plus one, 0 when unknown
+	dscp                uint8
 	tunnel              dissector.LayerType
 	outer               [2]dissector.Address
+}
+
+// trouble is what only flows need that something went wrong with.
+type trouble struct {
+	late       [2]lateRun // by side
+	unseen     [maxUnseen]unseenAck
+	unseenLen  uint8
+	onlyResent uint64 // number of the only packet of the repetition going on, while it had not been seen before
+	naks       [32]uint64
+}
+
+func (f *flow) troubled() *trouble {
+	if f.trouble == nil {
+		f.trouble = new(trouble)
+	}
+	return f.trouble
+}
+
+// side is the index of a sequence of the flow: ofRequests or ofAnswers.
+func (f *flow) side(s *sequence) int {
+	if s == &f.answers {
+		return ofAnswers
+	}
+	return ofRequests
 }
 
 // portSet is the set of UDP source ports of a flow.
@@ -150,10 +173,10 @@ func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
 	l := &f.link
 	l.source, l.destination = p.Ethernet.Source, p.Ethernet.Destination
 	if n := int(p.Ethernet.VLANCount); n > 0 && n <= len(p.Ethernet.VLAN) {
-		l.vlan = known(uint64(p.Ethernet.VLAN[n-1] & 0xfff))
+		l.vlan = p.Ethernet.VLAN[n-1]&0xfff + 1
 	}
 	if p.Protocol == dissector.ProtocolRoCEv2 {
-		l.dscp = known(uint64(p.Network.DSCP))
+		l.dscp = p.Network.DSCP
 		f.sourcePort = p.UDP.SourcePort
 	}
 	if p.Tunnel.Depth > 0 {
@@ -161,7 +184,7 @@ func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
 		l.outer = [2]dissector.Address{p.Tunnel.Outer.Source, p.Tunnel.Outer.Destination}
 	}
 	if k.Service == infiniband.ServiceUD && p.Has&infiniband.HasDETH != 0 {
-		f.sourceQP = known(uint64(k.SourceQP))
+		f.sourceQP = k.SourceQP + 1
 		f.pairing = PairingDatagram
 	}
 }
@@ -178,7 +201,15 @@ func (f *flow) touch(p *dissector.Packet, icrc dissector.ICRCState, bytes uint64
 	} else {
 		f.noTime = true
 	}
-	f.icrc[icrc&3]++
+	switch icrc {
+	case dissector.ICRCGood:
+		f.icrcGood++
+	case dissector.ICRCBad:
+		f.icrcBad++
+	case dissector.ICRCUndetermined:
+		f.icrcUndetermined++
+	case dissector.ICRCNotChecked:
+	}
 	if p.Protocol == dissector.ProtocolRoCEv2 && p.UDP.SourcePort != f.sourcePort {
 		f.addPort(p.UDP.SourcePort)
 	}

@@ -22,8 +22,9 @@ type Tracker struct {
 	order  eviction
 	closed uint64 // pairs whose records were emitted
 
-	offers []offer
-	cm     manager
+	offers   []offer
+	cm       manager
+	mirrored bool // a copy of a packet with data was seen
 
 	revisions     [maxRevisions]Revision
 	revisionStart int
@@ -280,11 +281,11 @@ func (t *Tracker) untracked(f *flow, p *dissector.Packet, c class) {
 // findPort looks for the UDP source port that would make a wrong ICRC right, on the first few packets.
 func (f *flow) findPort(p *dissector.Packet) {
 	const tries = 4
-	if f.rewritten.Known || f.portTries >= tries {
+	if f.rewritten != 0 || f.portTries >= tries {
 		return
 	}
 	f.portTries++
 	if port, ok := dissector.FindRewrittenPort(p); ok {
-		f.rewritten = known(uint64(port))
+		f.rewritten = uint32(port) + 1
 	}
 }
