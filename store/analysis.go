@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/flow"
+)
+
+// blockRows is how many packets an analysis collects before it hands them to the writer. The block before
+// is kept back too, so a packet can be revised in memory until at least this many others have followed it.
+const blockRows = 4096
+
+// revisionsPerStatement bounds the length of the statement that revises packets in the database.
+const revisionsPerStatement = 20000
+
+// Analysis collects what is found in one capture. Its rows go to staging tables, which no user reads, and
+// appear under the capture all at once with Commit, in place of what an earlier analysis had found. It is
+// for one goroutine. Each Analysis has to be ended by Commit or Abort.
+type Analysis struct {
+	store    *Store
+	id       uuid.UUID
+	current  *packetBlock
+	previous *packetBlock
+	flows    *flowBlock
+	late     map[uint64]flow.Flags // revisions of packets that are out of reach
+
+	mutex sync.Mutex
+	err   error
+	over  bool
+}
+
+// BeginAnalysis starts the analysis of a capture. What an analysis of it that was never ended has left in
+// the staging tables is removed. Two analyses of one capture at a time must not be.
+func (s *Store) BeginAnalysis(ctx context.Context, capture uuid.UUID) (*Analysis, error) {
+	a := &Analysis{
+		store:   s,
+		id:      capture,
+		current: takePacketBlock(),
+		flows:   newFlowBlock(),
+		late:    map[uint64]flow.Flags{},
+	}
+	if err := a.dropStaging(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Packet adds a packet: Decode's error, the verdict on its ICRC, what the tracker says of it, and the
+// offset of its record in the decompressed file, -1 when it is in none. It waits while the database cannot
+// keep up. The packet is not kept.
+func (a *Analysis) Packet(ctx context.Context, p *dissector.Packet, decodeErr error, icrc dissector.ICRCState, seen flow.Observation, offset int64) error {
+	a.current.append(p, decodeErr, icrc, seen, offset)
+	if seen.Revised.Number != 0 {
+		a.Revise(seen.Revised)
+	}
+	if a.current.rows() < blockRows {
+		return nil
+	}
+	return a.rotate(ctx)
+}
+
+// Revise replaces the flags of a packet that was added before. Packet does so for the revision in its
+// observation.
+func (a *Analysis) Revise(r flow.Revision) {
+	if a.current.revise(r) || a.previous != nil && a.previous.revise(r) {
+		return
+	}
+	a.late[r.Number] = r.Flags
+}
+
+// Flow adds a flow. The record is not kept.
+func (a *Analysis) Flow(ctx context.Context, r *flow.Record) error {
+	a.flows.append(r)
+	if a.flows.rows() < blockRows {
+		return nil
+	}
+	return a.sendFlows(ctx)
+}
+
+// rotate sends the previous block and begins a new one.
+func (a *Analysis) rotate(ctx context.Context) error {
+	if err := a.Err(); err != nil {
+		return err
+	}
+	if err := a.sendPackets(ctx, a.previous); err != nil {
+		return err
+	}
+	a.previous, a.current = a.current, takePacketBlock()
+	return nil
+}
+
+func (a *Analysis) sendPackets(ctx context.Context, b *packetBlock) error {
+	if b == nil || b.rows() == 0 {
+		return nil
+	}
+	return a.store.packets.send(ctx, delivery{analysis: a, rows: &b.block, release: giveBack(b)})
+}
+
+func (a *Analysis) sendFlows(ctx context.Context) error {
+	if a.flows.rows() == 0 {
+		return nil
+	}
+	rows := a.flows
+	a.flows = newFlowBlock()
+	return a.store.flows.send(ctx, delivery{analysis: a, rows: &rows.block, release: func() {}})
+}
+
+// Err is why rows of the analysis could not be stored, nil as long as they could.
+func (a *Analysis) Err() error {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.err
+}
+
+func (a *Analysis) fail(err error) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+func (a *Analysis) isOver() bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.over
+}
+
+func (a *Analysis) end() {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.over = true
+}
+
+// Commit stores what is outstanding and makes all of it visible. When it fails nothing of it is visible,
+// what was found before still is, and Abort remains to be called.
+func (a *Analysis) Commit(ctx context.Context) error {
+	if a.isOver() {
+		return ErrAborted
+	}
+	if err := a.sendPackets(ctx, a.previous); err != nil {
+		return err
+	}
+	a.previous = nil
+	if err := a.sendPackets(ctx, a.current); err != nil {
+		return err
+	}
+	a.current = takePacketBlock()
+	if err := a.sendFlows(ctx); err != nil {
+		return err
+	}
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	if err := a.Err(); err != nil {
+		return err
+	}
+	if err := a.reviseStored(ctx); err != nil {
+		return fmt.Errorf("revise packets of capture %s: %w", a.id, err)
+	}
+	for _, table := range dataTables {
+		statement := "ALTER TABLE " + a.store.table(table) + " REPLACE PARTITION " + partition(a.id) + " FROM " + a.store.staging(table)
+		if err := a.store.exec(ctx, statement); err != nil {
+			return fmt.Errorf("publish the %s of capture %s: %w", table, a.id, err)
+		}
+	}
+	a.end()
+	return a.dropStaging(ctx)
+}
+
+// Abort gives the analysis up: none of its rows stays. What an earlier one has found is left alone. After
+// Commit it does nothing.
+func (a *Analysis) Abort(ctx context.Context) error {
+	if a.isOver() {
+		return nil
+	}
+	a.end()
+	// What is on its way must have arrived before it can be removed.
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	return a.dropStaging(ctx)
+}
+
+func (a *Analysis) flush(ctx context.Context) error {
+	if err := a.store.packets.flush(ctx, a); err != nil {
+		return err
+	}
+	return a.store.flows.flush(ctx, a)
+}
+
+func (a *Analysis) dropStaging(ctx context.Context) error {
+	for _, table := range dataTables {
+		if err := a.store.dropPartition(ctx, a.store.staging(table), a.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reviseStored patches the flags of packets that have left memory: a mutation of the capture's own staging
+// partition, and of no column but flags.
+func (a *Analysis) reviseStored(ctx context.Context) error {
+	for numbers := range slices.Chunk(slices.Sorted(maps.Keys(a.late)), revisionsPerStatement) {
+		var from, to strings.Builder
+		for i, number := range numbers {
+			if i > 0 {
+				from.WriteByte(',')
+				to.WriteByte(',')
+			}
+			from.WriteString(strconv.FormatUint(number, 10))
+			to.WriteString(strconv.FormatUint(uint64(a.late[number]), 10))
+		}
+		statement := "ALTER TABLE " + a.store.staging(packetsTable) +
+			" UPDATE flags = transform(number, [" + from.String() + "], CAST([" + to.String() + "], 'Array(UInt16)'), flags)" +
+			" IN PARTITION " + partition(a.id) + " WHERE number IN (" + from.String() + ")"
+		if err := a.store.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

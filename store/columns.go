@@ -1,0 +1,268 @@
+package store
+
+import (
+	"encoding/hex"
+	"slices"
+
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// column is one column of a block that is being filled. Its rows can be moved into another of its kind.
+type column interface {
+	rows() int
+	appendFrom(other column)
+	reset()
+	input() proto.ColInput
+}
+
+// values is a column without NULL.
+type values[S ~[]E, E any, P interface {
+	*S
+	proto.Column
+}] struct {
+	data     S
+	declared proto.ColumnType // for types whose name says more than ch-go's, such as an Enum8; or empty
+}
+
+func (c *values[S, E, P]) append(v E) { c.data = append(c.data, v) }
+func (c *values[S, E, P]) rows() int  { return len(c.data) }
+func (c *values[S, E, P]) reset()     { c.data = c.data[:0] }
+
+func (c *values[S, E, P]) appendFrom(other column) {
+	if o, ok := other.(*values[S, E, P]); ok {
+		c.data = append(c.data, o.data...)
+	}
+}
+
+func (c *values[S, E, P]) input() proto.ColInput {
+	if c.declared != "" {
+		return proto.Alias(P(&c.data), c.declared)
+	}
+	return P(&c.data)
+}
+
+// nullable is a column with NULLs.
+type nullable[S ~[]E, E any, P interface {
+	*S
+	proto.ColumnOf[E]
+}] struct {
+	nulls    proto.ColUInt8
+	data     S
+	declared proto.ColumnType
+}
+
+// append adds v, or NULL when known does not hold.
+func (c *nullable[S, E, P]) append(known bool, v E) {
+	if known {
+		c.nulls = append(c.nulls, 0)
+		c.data = append(c.data, v)
+		return
+	}
+	var zero E
+	c.nulls = append(c.nulls, 1)
+	c.data = append(c.data, zero)
+}
+
+func (c *nullable[S, E, P]) rows() int { return len(c.data) }
+
+func (c *nullable[S, E, P]) reset() { c.nulls, c.data = c.nulls[:0], c.data[:0] }
+
+func (c *nullable[S, E, P]) appendFrom(other column) {
+	if o, ok := other.(*nullable[S, E, P]); ok {
+		c.nulls = append(c.nulls, o.nulls...)
+		c.data = append(c.data, o.data...)
+	}
+}
+
+func (c *nullable[S, E, P]) input() proto.ColInput {
+	col := &proto.ColNullable[E]{Nulls: c.nulls, Values: P(&c.data)}
+	if c.declared != "" {
+		return proto.Alias(col, c.declared)
+	}
+	return col
+}
+
+// Columns by element type.
+type (
+	uint8s  = values[proto.ColUInt8, uint8, *proto.ColUInt8]
+	int8s   = values[proto.ColInt8, int8, *proto.ColInt8]
+	uint16s = values[proto.ColUInt16, uint16, *proto.ColUInt16]
+	uint32s = values[proto.ColUInt32, uint32, *proto.ColUInt32]
+	uint64s = values[proto.ColUInt64, uint64, *proto.ColUInt64]
+	int64s  = values[proto.ColInt64, int64, *proto.ColInt64]
+	ipv6s   = values[proto.ColIPv6, proto.IPv6, *proto.ColIPv6]
+
+	nullBools   = nullable[proto.ColBool, bool, *proto.ColBool]
+	nullInt8s   = nullable[proto.ColInt8, int8, *proto.ColInt8]
+	nullUint8s  = nullable[proto.ColUInt8, uint8, *proto.ColUInt8]
+	nullUint16s = nullable[proto.ColUInt16, uint16, *proto.ColUInt16]
+	nullUint32s = nullable[proto.ColUInt32, uint32, *proto.ColUInt32]
+	nullUint64s = nullable[proto.ColUInt64, uint64, *proto.ColUInt64]
+	nullInt64s  = nullable[proto.ColInt64, int64, *proto.ColInt64]
+	nullIPv6s   = nullable[proto.ColIPv6, proto.IPv6, *proto.ColIPv6]
+)
+
+// names is a LowCardinality(String) column that is filled with codes.
+type names struct {
+	codes []uint8
+	name  func(uint8) string
+}
+
+func (c *names) append(code uint8) { c.codes = append(c.codes, code) }
+func (c *names) rows() int         { return len(c.codes) }
+func (c *names) reset()            { c.codes = c.codes[:0] }
+
+func (c *names) appendFrom(other column) {
+	if o, ok := other.(*names); ok {
+		c.codes = append(c.codes, o.codes...)
+	}
+}
+
+// input makes a dictionary of the names that occur; two codes of one name share their entry.
+func (c *names) input() proto.ColInput {
+	var dictionary proto.ColStr
+	var entries []string
+	var keys [256]uint8
+	var known [256]bool
+	out := make(proto.ColUInt8, len(c.codes))
+	for i, code := range c.codes {
+		if !known[code] {
+			name := c.name(code)
+			key := slices.Index(entries, name)
+			if key < 0 {
+				key = len(entries)
+				entries = append(entries, name)
+				dictionary.Append(name)
+			}
+			known[code], keys[code] = true, uint8(key) //nolint:gosec // there are at most 256 names
+		}
+		out[i] = keys[code]
+	}
+	return &proto.ColLowCardinalityRaw{Index: &dictionary, Key: proto.KeyUInt8, Keys8: out}
+}
+
+// macPresent marks a MAC address in a macs column; without it the value is empty.
+const macPresent = 1 << 48
+
+// macs is a LowCardinality(String) column of MAC addresses.
+type macs struct{ data []uint64 }
+
+func (c *macs) append(present bool, mac [6]byte) {
+	if !present {
+		c.data = append(c.data, 0)
+		return
+	}
+	c.data = append(c.data, macPresent|uint64(mac[0])<<40|uint64(mac[1])<<32|uint64(mac[2])<<24|
+		uint64(mac[3])<<16|uint64(mac[4])<<8|uint64(mac[5]))
+}
+
+func (c *macs) rows() int { return len(c.data) }
+func (c *macs) reset()    { c.data = c.data[:0] }
+
+func (c *macs) appendFrom(other column) {
+	if o, ok := other.(*macs); ok {
+		c.data = append(c.data, o.data...)
+	}
+}
+
+func (c *macs) input() proto.ColInput {
+	var dictionary proto.ColStr
+	keys := make(map[uint64]uint32)
+	out := make(proto.ColUInt32, len(c.data))
+	var last uint64
+	var lastKey uint32
+	for i, mac := range c.data {
+		if i == 0 || mac != last {
+			key, known := keys[mac]
+			if !known {
+				key = uint32(len(keys)) //nolint:gosec // a block has fewer rows than an uint32 can count
+				keys[mac] = key
+				dictionary.Append(macText(mac))
+			}
+			last, lastKey = mac, key
+		}
+		out[i] = lastKey
+	}
+	return &proto.ColLowCardinalityRaw{Index: &dictionary, Key: proto.KeyUInt32, Keys32: out}
+}
+
+func macText(mac uint64) string {
+	if mac&macPresent == 0 {
+		return ""
+	}
+	text := make([]byte, 0, 17)
+	for shift := 40; shift >= 0; shift -= 8 {
+		if shift < 40 {
+			text = append(text, ':')
+		}
+		text = hex.AppendEncode(text, []byte{byte(mac >> shift)})
+	}
+	return string(text)
+}
+
+// lists is an Array(UInt16) column.
+type lists struct {
+	ends proto.ColUInt64
+	data proto.ColUInt16
+}
+
+func (c *lists) append(list []uint16) {
+	c.data = append(c.data, list...)
+	c.ends = append(c.ends, uint64(len(c.data)))
+}
+
+func (c *lists) rows() int { return len(c.ends) }
+func (c *lists) reset()    { c.ends, c.data = c.ends[:0], c.data[:0] }
+
+func (c *lists) appendFrom(other column) {
+	if o, ok := other.(*lists); ok {
+		start := uint64(len(c.data))
+		c.data = append(c.data, o.data...)
+		for _, end := range o.ends {
+			c.ends = append(c.ends, start+end)
+		}
+	}
+}
+
+func (c *lists) input() proto.ColInput { return &proto.ColArr[uint16]{Offsets: c.ends, Data: &c.data} }
+
+// counters is a Map(LowCardinality(String), UInt64) column that is filled with codes.
+type counters struct {
+	ends   proto.ColUInt64
+	codes  []uint8
+	counts proto.ColUInt64
+	name   func(uint8) string
+}
+
+// append adds the entries that are not 0.
+func (c *counters) append(counts []uint64) {
+	for code, n := range counts {
+		if n != 0 {
+			c.codes = append(c.codes, uint8(code)) //nolint:gosec // at most 256 codes
+			c.counts = append(c.counts, n)
+		}
+	}
+	c.ends = append(c.ends, uint64(len(c.codes)))
+}
+
+func (c *counters) rows() int { return len(c.ends) }
+func (c *counters) reset()    { c.ends, c.codes, c.counts = c.ends[:0], c.codes[:0], c.counts[:0] }
+
+func (c *counters) appendFrom(other column) {
+	if o, ok := other.(*counters); ok {
+		start := uint64(len(c.codes))
+		c.codes = append(c.codes, o.codes...)
+		c.counts = append(c.counts, o.counts...)
+		for _, end := range o.ends {
+			c.ends = append(c.ends, start+end)
+		}
+	}
+}
+
+func (c *counters) input() proto.ColInput {
+	keys := proto.NewLowCardinality(new(proto.ColStr))
+	for _, code := range c.codes {
+		keys.Append(c.name(code))
+	}
+	return &proto.ColMap[string, uint64]{Offsets: c.ends, Keys: keys, Values: &c.counts}
+}

@@ -1,0 +1,284 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/migrations"
+)
+
+// Tables whose partitions are captures.
+const (
+	packetsTable = "packets"
+	flowsTable   = "flows"
+)
+
+var dataTables = []string{packetsTable, flowsTable}
+
+// Account is a user of the database.
+type Account struct{ User, Password string }
+
+// Config says which database to use and how. The zero value of each field but the addresses is replaced by
+// a default.
+type Config struct {
+	Address     string // host:port of the native protocol
+	HTTPAddress string // host:port of the HTTP interface, for downloads; empty: downloads are disabled
+	TLS         *tls.Config
+	Account     Account // of the service: it owns the database
+	Reader      Account // that runs users' SQL; without a name the store makes one of its own
+	Database    string  // "rocelens"
+	Limits      Limits  // of a Reader that the store makes; DefaultLimits
+
+	// QueryDisabled, when not empty, is why users' SQL is not to be run.
+	QueryDisabled string
+
+	BatchRows int           // rows that are inserted at once, 200,000
+	BatchAge  time.Duration // after which fewer are, one second
+	Patience  time.Duration // for a database that is away or busy, one minute
+	Logger    *slog.Logger
+}
+
+// Limits bound one query of the reader.
+type Limits struct {
+	ExecutionTime time.Duration
+	Memory        uint64 // bytes
+	ResultRows    uint64
+	ResultBytes   uint64
+	Concurrent    uint64
+}
+
+// DefaultLimits lets one query run for a minute, use 2 GiB and answer with ten million rows.
+func DefaultLimits() Limits {
+	return Limits{
+		ExecutionTime: time.Minute,
+		Memory:        2 << 30,
+		ResultRows:    10_000_000,
+		ResultBytes:   4 << 30,
+		Concurrent:    8,
+	}
+}
+
+// OldestVersion is the oldest ClickHouse that the schema and the queries are written for.
+const OldestVersion = "24.8"
+
+const (
+	oldestMajor = 24
+	oldestMinor = 8
+)
+
+var databaseName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Address == "" {
+		return c, errors.New("no address of a ClickHouse server is given")
+	}
+	if c.Database == "" {
+		c.Database = "rocelens"
+	}
+	if !databaseName.MatchString(c.Database) {
+		return c, fmt.Errorf("%q is no name for the database: letters, digits and underscores are", c.Database)
+	}
+	if c.Account.User == "" {
+		c.Account.User = "default"
+	}
+	if c.Limits == (Limits{}) {
+		c.Limits = DefaultLimits()
+	}
+	if c.BatchRows <= 0 {
+		c.BatchRows = 200_000
+	}
+	if c.BatchAge <= 0 {
+		c.BatchAge = time.Second
+	}
+	if c.Patience <= 0 {
+		c.Patience = time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// Store is an open database. All its methods may be used by several goroutines at once.
+type Store struct {
+	config  Config
+	version string
+	conn    driver.Conn
+	packets *writer
+	flows   *writer
+	cancel  context.CancelFunc
+	reader  Account
+	// disabled is why users' SQL is not run, nil when it is.
+	disabled *DisabledError
+
+	mutex       sync.Mutex
+	lastVersion uint64
+}
+
+// Open connects, checks the server's version, brings the schema up to date, empties the staging tables and
+// sees to the reader. One Store at a time may have a database open. ctx bounds the opening alone.
+func Open(ctx context.Context, config Config) (*Store, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{config: config}
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	s.conn, err = clickhouse.Open(s.options(config.Database))
+	if err != nil {
+		return nil, fmt.Errorf("connect to ClickHouse at %s: %w", config.Address, err)
+	}
+	if err := s.makeStaging(ctx); err != nil {
+		return nil, errors.Join(err, s.conn.Close())
+	}
+	s.makeReader(ctx)
+
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel = cancel
+	s.packets = newWriter(s.staging(packetsTable), &newPacketBlock().block, config, s.dial)
+	s.flows = newWriter(s.staging(flowsTable), &newFlowBlock().block, config, s.dial)
+	go s.packets.run(running)
+	go s.flows.run(running)
+	return s, nil
+}
+
+// prepare checks the server and makes databases and tables.
+func (s *Store) prepare(ctx context.Context) (err error) {
+	options := s.options("default")
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return fmt.Errorf("connect to ClickHouse at %s: %w", s.config.Address, err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	server, err := conn.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("connect to ClickHouse at %s: %w", s.config.Address, err)
+	}
+	s.version = fmt.Sprintf("%d.%d.%d", server.Version.Major, server.Version.Minor, server.Version.Patch)
+	if !newEnough(server.Version.Major, server.Version.Minor) {
+		return fmt.Errorf("%w: the server at %s is version %s, and %s is the oldest that rocelens works with",
+			ErrOldServer, s.config.Address, s.version, OldestVersion)
+	}
+	for _, database := range []string{s.config.Database, s.stagingDatabase()} {
+		if err := conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+identifier(database)); err != nil {
+			return fmt.Errorf("create the database %s: %w", database, err)
+		}
+	}
+	db := clickhouse.OpenDB(s.options(s.config.Database))
+	applied, err := migrations.Up(ctx, db, s.config.Logger)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if applied > 0 {
+		s.config.Logger.Info("the schema is up to date", "files_applied", applied)
+	}
+	return nil
+}
+
+func newEnough(major, minor uint64) bool {
+	return major > oldestMajor || major == oldestMajor && minor >= oldestMinor
+}
+
+// makeStaging makes the staging tables anew, of the same shape as the tables that they are copied to. What
+// an earlier run left in them was never committed.
+func (s *Store) makeStaging(ctx context.Context) error {
+	for _, table := range dataTables {
+		for _, statement := range []string{
+			"DROP TABLE IF EXISTS " + s.staging(table) + " SYNC",
+			"CREATE TABLE " + s.staging(table) + " AS " + s.table(table),
+		} {
+			if err := s.exec(ctx, statement); err != nil {
+				return fmt.Errorf("make the staging table of %s: %w", table, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) options(database string) *clickhouse.Options {
+	return &clickhouse.Options{
+		Addr:         []string{s.config.Address},
+		Auth:         clickhouse.Auth{Database: database, Username: s.config.Account.User, Password: s.config.Account.Password},
+		TLS:          s.config.TLS,
+		Compression:  &clickhouse.Compression{Method: clickhouse.CompressionLZ4},
+		DialTimeout:  10 * time.Second,
+		ReadTimeout:  10 * time.Minute,
+		MaxOpenConns: 16,
+		MaxIdleConns: 4,
+		Settings:     clickhouse.Settings{"final": 1},
+	}
+}
+
+func (s *Store) dial(ctx context.Context) (*ch.Client, error) {
+	return ch.Dial(ctx, ch.Options{
+		Address:     s.config.Address,
+		Database:    s.config.Database,
+		User:        s.config.Account.User,
+		Password:    s.config.Account.Password,
+		TLS:         s.config.TLS,
+		Compression: ch.CompressionLZ4,
+		DialTimeout: 10 * time.Second,
+		ReadTimeout: 10 * time.Minute,
+		ClientName:  "rocelens",
+	})
+}
+
+// Close ends the writers and the connections. Analyses that are not committed are lost.
+func (s *Store) Close() error {
+	s.cancel()
+	<-s.packets.done
+	<-s.flows.done
+	return s.conn.Close()
+}
+
+// Version asks the database for its version, which is also the proof that it answers.
+func (s *Store) Version(ctx context.Context) (string, error) {
+	var version string
+	if err := s.conn.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
+		return "", fmt.Errorf("ask ClickHouse for its version: %w", err)
+	}
+	return version, nil
+}
+
+func (s *Store) stagingDatabase() string { return s.config.Database + "_staging" }
+
+func (s *Store) table(name string) string {
+	return identifier(s.config.Database) + "." + identifier(name)
+}
+
+func (s *Store) staging(name string) string {
+	return identifier(s.stagingDatabase()) + "." + identifier(name)
+}
+
+// exec runs a statement that can be run again without harm, and waits for what it does.
+func (s *Store) exec(ctx context.Context, statement string, arguments ...any) error {
+	settings := clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"mutations_sync": 2,
+		"alter_sync":     2,
+		"max_query_size": 64 << 20,
+	}))
+	return persist(ctx, s.config.Patience, func() error { return s.conn.Exec(settings, statement, arguments...) })
+}
+
+// partition is the expression of a capture's partition.
+func partition(capture uuid.UUID) string { return "'" + capture.String() + "'" }
+
+func (s *Store) dropPartition(ctx context.Context, table string, capture uuid.UUID) error {
+	if err := s.exec(ctx, "ALTER TABLE "+table+" DROP PARTITION "+partition(capture)); err != nil {
+		return fmt.Errorf("remove the rows of capture %s from %s: %w", capture, table, err)
+	}
+	return nil
+}
