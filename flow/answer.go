@@ -302,7 +302,7 @@ func (t *Tracker) countResponse(f *flow, c class, o *Observation) {
 func (t *Tracker) responded(f *flow, p *dissector.Packet, c class, moves bool, o *Observation) {
 	f.answered(p, moves)
 	if c&classFull != 0 {
-		f.mtu = max(f.mtu, p.PayloadLength)
+		f.mtu = max(f.mtu, t.length)
 	}
 	if f.reverse == 0 && f.reliable() && c&classStarts != 0 {
 		t.vote(f, p, true)

@@ -66,11 +66,12 @@ const (
 	maxBack       = 1 << 16 // a PSN further behind, the same
 	pairVotes     = 3       // different PSNs that must point to one partner before a flow ends
 	pairSlots     = 1 << 14 // recent requests of flows without a partner; a power of two
-	pairBudget    = 4096    // requests of one flow that are remembered for its pairing
+	pairBudget    = 512     // requests of one flow that are remembered for its pairing
+	pairEager     = 32      // of these, the first that are remembered whatever they are; then those that an ACK will name
 	maxGroup      = 4096    // flows between two addresses that are compared with each other at the end
 	maxRevisions  = 64      // verdicts waiting to be handed out
 	idStep        = 256     // IP IDs of one sender that counts grow by at most this from packet to packet
-	idTrust       = 2       // such steps in a row before IP IDs are evidence
+	idTrust       = 3       // two such steps in a row, counted in unary, before IP IDs are evidence
 	idReach       = 4096    // IDs further apart than this are not compared
 	chunkFlows    = 64      // flows allocated at once
 	maxPendingREQ = 4096    // connection requests that wait for their reply

@@ -40,6 +40,15 @@ func hashOf(addresses uint64, k *Key) uint64 {
 	return h
 }
 
+// sameKey compares word by word: one packet costs one comparison, and this is a third of a general one.
+func sameKey(a, b *Key) bool {
+	return binary.LittleEndian.Uint64(a.Source[8:]) == binary.LittleEndian.Uint64(b.Source[8:]) &&
+		binary.LittleEndian.Uint64(a.Destination[8:]) == binary.LittleEndian.Uint64(b.Destination[8:]) &&
+		a.DestinationQP == b.DestinationQP && a.SourceQP == b.SourceQP && a.Service == b.Service && a.Protocol == b.Protocol &&
+		binary.LittleEndian.Uint64(a.Source[:8]) == binary.LittleEndian.Uint64(b.Source[:8]) &&
+		binary.LittleEndian.Uint64(a.Destination[:8]) == binary.LittleEndian.Uint64(b.Destination[:8])
+}
+
 // KeyID is the ID of the flow with the key.
 func KeyID(k Key) ID { return ID(hashOf(addressHash(&k.Source, &k.Destination), &k)) }
 

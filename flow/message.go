@@ -51,10 +51,13 @@ func (m *messages) next(t *Tracker, f *flow, p *dissector.Packet, c class, at po
 	if c&classStarts != 0 {
 		number := m.begin(t, f, c, at)
 		m.open = c&classEnds == 0
-		if m.open && p.Has&infiniband.HasRETH != 0 && validMTU(p.PayloadLength) {
-			m.end = at + position(spanOf(p.RETH.DMALength, p.PayloadLength))
+		if m.open && p.Has&infiniband.HasRETH != 0 && validMTU(t.length) {
+			m.end = at + position(spanOf(p.RETH.DMALength, t.length))
 		}
 		return number, 0
+	}
+	if m.open && m.end == 0 && c&classEnds == 0 && m.kind == c&classKind {
+		return uint32(m.count), holeContinue //nolint:gosec // see begin
 	}
 	goes := m.open && m.kind == c&classKind && (m.end == 0 || at < m.end)
 	m.open = c&classEnds == 0

@@ -27,29 +27,28 @@ const (
 // vantageOf folds what differs when one packet is captured at two places: hops to live, the link it was on,
 // the interface and the tunnel that brought it. A retransmission normally has the same.
 func vantageOf(p *dissector.Packet) uint8 {
-	v := uint32(p.Network.TTL)*31 + p.Meta.Interface*17 + uint32(p.Tunnel.Depth)*7
-	v += uint32(p.Ethernet.Destination[5])*5 + uint32(p.Ethernet.Source[5])*3 + uint32(p.Ethernet.VLANCount)*11
+	v := p.Network.TTL + uint8(p.Meta.Interface)<<5 + p.Ethernet.Destination[5]<<1 + p.Ethernet.Source[5]<<3 + p.Ethernet.VLANCount<<6 //nolint:gosec // folded on purpose
 	if p.Tunnel.Depth != 0 {
-		v += uint32(p.Tunnel.Outer.Source[15])*13 + uint32(p.Tunnel.Outer.Destination[15])*19
+		v += p.Tunnel.Depth*7 + p.Tunnel.Outer.Source[15]*13 + p.Tunnel.Outer.Destination[15]*19
 	}
-	return uint8(v ^ v>>8) //nolint:gosec // folded on purpose
+	return v
 }
 
 func sightingOf(p *dissector.Packet, answer uint32) sighting {
-	s := sighting{
+	psn := p.BTH.PSN | answer | sightValid
+	if p.BTH.AckRequest {
+		psn |= sightAckRequest
+	}
+	if p.Meta.HasTime {
+		psn |= sightTime
+	}
+	return sighting{
 		time:    uint32(p.Meta.Time >> 8), //nolint:gosec // modulo 2^32
-		psn:     p.BTH.PSN | answer | sightValid,
+		psn:     psn,
 		id:      p.Network.ID,
 		vantage: vantageOf(p),
 		opcode:  p.BTH.Opcode,
 	}
-	if p.BTH.AckRequest {
-		s.psn |= sightAckRequest
-	}
-	if p.Meta.HasTime {
-		s.psn |= sightTime
-	}
-	return s
 }
 
 // remember keeps the packet for isCopy. answer is sightAnswer for packets of the space of answers.
@@ -114,17 +113,12 @@ func (f *flow) noteLateID(p *dissector.Packet) {
 // noteID follows the IP ID of the sender. Senders that use no counter never earn trust.
 func (f *flow) noteID(id uint16) {
 	step := id - f.lastID
-	switch {
-	case step == 0:
-		f.idUp = 0
-	case step <= idStep:
-		if f.idUp < 255 {
-			f.idUp++
-		}
-	default:
-		f.idUp = 0
-	}
 	f.lastID = id
+	if step == 0 || step > idStep {
+		f.idUp = 0
+		return
+	}
+	f.idUp = f.idUp<<1 | 1
 }
 
 // age says whether the IP ID proves that the packet was sent before or after the latest one seen.
@@ -153,7 +147,7 @@ func (f *flow) ageOf(p *dissector.Packet) age {
 func (t *Tracker) copied(f *flow, p *dissector.Packet, o *Observation) {
 	o.Flags |= FlagMirrorCopy
 	f.mirrorCopies++
-	f.duplicatePayload += uint64(p.PayloadLength)
+	f.duplicatePayload += uint64(t.length)
 	t.totals.MirrorCopies++
-	t.mirrored = t.mirrored || p.PayloadLength > 0
+	t.mirrored = t.mirrored || t.length > 0
 }

@@ -32,7 +32,7 @@ func (t *Tracker) advance(f *flow, p *dissector.Packet, c class, at position) (u
 	}
 	f.psns[ofRequests].extend(p.BTH.PSN)
 	t.sent(f, p, c)
-	if f.reverse == 0 && f.spent < pairBudget && f.reliable() {
+	if f.reverse == 0 && f.spent < pairBudget && (f.spent < pairEager || p.BTH.AckRequest || c&classEnds != 0) {
 		t.offer(f, p.BTH.PSN)
 	}
 	return f.messages.next(t, f, p, c, at)
@@ -48,7 +48,7 @@ func (t *Tracker) sent(f *flow, p *dissector.Packet, c class) {
 	f.ring[p.BTH.PSN%ringSize] = seen
 	f.vantage = seen.vantage
 	if c&classFull != 0 {
-		f.mtu = max(f.mtu, p.PayloadLength)
+		f.mtu = max(f.mtu, t.length)
 	}
 }
 
@@ -179,7 +179,7 @@ func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at positi
 	f.remember(p, 0)
 	f.noteLateID(p)
 	if c&classFull != 0 {
-		f.mtu = max(f.mtu, p.PayloadLength)
+		f.mtu = max(f.mtu, t.length)
 	}
 }
 

@@ -89,7 +89,7 @@ func (t *Tracker) judge(f *flow, s *sequence, p *dissector.Packet, l lateness, o
 	if l.place == placeSeen {
 		o.Flags |= FlagDuplicate
 		f.duplicates++
-		f.duplicatePayload += uint64(p.PayloadLength)
+		f.duplicatePayload += uint64(t.length)
 		if f.reliable() {
 			t.resent(f, s, p, l, o)
 		}

@@ -23,7 +23,7 @@ type flow struct {
 	lastRequest int64 // time
 	lastAnswer  int64
 	service     infiniband.Service
-	idUp        uint8 // steps of the IP ID in a row that look like a counter, saturating
+	idUp        uint8 // steps of the IP ID in a row that look like a counter, in unary, saturating
 	vantage     uint8 // where the packet that moved the frontier was captured
 	lastID      uint16
 	ce, ect     uint64
@@ -167,6 +167,9 @@ func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
 	}
 	f.first = moment{p.Meta.Time, p.Meta.Number, p.Meta.HasTime}
 	f.vantage = vantageOf(p)
+	if !f.reliable() {
+		f.spent = pairBudget // nothing answers
+	}
 	f.requests.watch = watchStart
 	f.answers.watch = watchStart
 	f.lastID = p.Network.ID

@@ -28,7 +28,7 @@ func (t *table) find(s *slab, hash uint64, k *Key) (uint32, bool) {
 		if e.flow == 0 {
 			return 0, false
 		}
-		if e.tag == tag && s.at(e.flow-1).key == *k {
+		if e.tag == tag && sameKey(&s.at(e.flow-1).key, k) {
 			return e.flow - 1, true
 		}
 	}

@@ -17,6 +17,7 @@ type Tracker struct {
 	table  table
 	flows  slab
 	stamp  uint64 // packets observed
+	length uint16 // payload of the packet at hand
 	totals Totals
 	pairs  uint64
 	order  eviction
@@ -58,6 +59,7 @@ func (t *Tracker) Observe(p *dissector.Packet, err error, icrc dissector.ICRCSta
 		f := t.flowOf(p)
 		f.touch(p, icrc, bytes)
 		o.Flow = ID(f.hash)
+		t.length = p.PayloadLength
 		t.track(f, p, &o)
 		if icrc == dissector.ICRCBad {
 			f.findPort(p)
@@ -118,11 +120,27 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 	o.Flow = ID(f.hash)
 	if truncated {
 		f.truncated++
+		t.length = cutPayload(p)
 		t.track(f, p, o)
 		return
 	}
 	f.operations.Other++
 	f.mark(t, p)
+}
+
+// cutPayload is how long the payload was of a packet that was cut within its headers.
+func cutPayload(p *dissector.Packet) uint16 {
+	headers, ok := p.BTH.Opcode.Headers()
+	if !ok || p.ICRCOffset == 0 {
+		return 0
+	}
+	for i := int(p.LayerCount) - 1; i >= 0; i-- {
+		if p.Layers[i].Type == dissector.LayerBTH {
+			start := int(p.Layers[i].Offset) + headers.Length() + int(p.BTH.PadCount)
+			return uint16(max(0, int(p.ICRCOffset)-start)) //nolint:gosec // below ICRCOffset
+		}
+	}
+	return 0
 }
 
 // wireBytes is the packet's length on the wire. A capture that says less than it holds is not believed.
@@ -198,7 +216,7 @@ func (t *Tracker) create(hash uint64, k *Key, p *dissector.Packet) *flow {
 // track follows what the packet means to its flow.
 func (t *Tracker) track(f *flow, p *dissector.Packet, o *Observation) {
 	c := classes[p.BTH.Opcode]
-	f.payload += uint64(p.PayloadLength)
+	f.payload += uint64(t.length)
 	switch {
 	case p.BTH.Opcode.IsCNP():
 		t.notify(f, p, o)
