@@ -27,7 +27,7 @@ var fields = map[string]Kind{
 	"erf.ehdr.unknown.data":                 KindBytes,
 	"erf.eth":                               KindBytes,
 	"erf.flags":                             KindNumber,
-	"erf.flags.cap":                         KindFlag,
+	"erf.flags.cap":                         KindNumber,
 	"erf.flags.dse":                         KindFlag,
 	"erf.flags.res":                         KindNumber,
 	"erf.flags.rxe":                         KindFlag,

@@ -10,7 +10,8 @@ func (b *builder) ipv4(l dissector.Layer) *Node {
 	const header, word = 20, 4
 	g := b.group("IPv4", "ip", l)
 	g.bits("Version", "ip.version", 0, 4)
-	g.bits("Header length", "ip.hdr_len", 4, 4).Meaning = fmt.Sprintf("%d bytes", g.value(0, 1)&0xf*word)
+	length := g.bits("Header length", "ip.hdr_len", 4, 4)
+	length.Value, length.Meaning = g.value(0, 1)&0xf*word, "bytes"
 	b.trafficClass(g.sub("Differentiated services", "ip.dsfield", 1, 1), 0, "ip.dsfield.dscp", "ip.dsfield.ecn")
 	g.uint("Total length", "ip.len", 2, 2)
 	g.hex("Identification", "ip.id", 4, 2)
@@ -183,7 +184,8 @@ func (b *builder) tcp(l dissector.Layer) *Node {
 	g.uint("Destination port", "tcp.dstport", 2, 2)
 	g.uint("Sequence number", "tcp.seq_raw", 4, 4)
 	g.uint("Acknowledgment number", "tcp.ack_raw", 8, 4)
-	g.bits("Header length", "tcp.hdr_len", 96, 4).Meaning = fmt.Sprintf("%d bytes", g.value(12, 1)>>4*4)
+	length := g.bits("Header length", "tcp.hdr_len", 96, 4)
+	length.Value, length.Meaning = g.value(12, 1)>>4*4, "bytes"
 	flags := g.bits("Flags", "tcp.flags", 100, 12)
 	g.uint("Window", "tcp.window_size_value", 14, 2)
 	g.hex("Checksum", "tcp.checksum", 16, 2)
@@ -229,9 +231,9 @@ func (b *builder) icmp(l dissector.Layer) *Node {
 	return g.node
 }
 
-// arp reads an ARP packet of Ethernet and IPv4 (RFC 826).
+// arp reads an ARP packet (RFC 826).
 func (b *builder) arp(l dissector.Layer) *Node {
-	const ethernetIPv4, length = 0x000108000604, 28
+	const ipv4, length = 0x08000604, 28 // of MAC addresses and IPv4
 	g := b.group("ARP", "arp", l)
 	g.uint("Hardware type", "arp.hw.type", 0, 2)
 	g.hex("Protocol type", "arp.proto.type", 2, 2)
@@ -242,7 +244,7 @@ func (b *builder) arp(l dissector.Layer) *Node {
 		op.Meaning = arpName(g.value(6, 2))
 		g.node.Meaning = op.Meaning
 	}
-	if !g.has(0, length) || g.value(0, 6) != ethernetIPv4 {
+	if !g.has(0, length) || g.value(2, 4) != ipv4 {
 		g.rest("Addresses", "arp.addresses", 8)
 		return g.node
 	}

@@ -29,7 +29,7 @@ const (
 // children. name, offset and length are always there; field, value, meaning, severity and children when they
 // are not empty; bit_offset and bit_length, both, when the field does not consist of whole bytes. value is
 //
-//   - a number for integers of up to 32 bits,
+//   - a number for integers of up to 32 bits, and for the number of the frame,
 //   - a string of decimal digits for wider integers, whatever their value, since programs that read JSON
 //     numbers as floating point would round them,
 //   - a string of lower-case hexadecimal digits for bytes,
