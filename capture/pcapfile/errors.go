@@ -33,8 +33,8 @@ func (e *NotCaptureError) Error() string {
 // Unwrap lets errors.Is find ErrNotCapture.
 func (e *NotCaptureError) Unwrap() error { return ErrNotCapture }
 
-// damage is why compressed data could not be read to its end.
-type damage struct{ text string }
+// damageError is why compressed data could not be read to its end.
+type damageError struct{ text string }
 
-func (d *damage) Error() string { return d.text }
-func (d *damage) Unwrap() error { return ErrDamaged }
+func (d *damageError) Error() string { return d.text }
+func (d *damageError) Unwrap() error { return ErrDamaged }

@@ -281,13 +281,13 @@ func TestGzipPaddingIsNoDamage(t *testing.T) {
 	assert.Contains(t, c.Report.Fault, "bytes that are no gzip data follow its end")
 }
 
-func compressed(t testing.TB, b []byte) []byte {
-	t.Helper()
+func compressed(tb testing.TB, b []byte) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	_, err := z.Write(b)
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, z.Close())
 	return out.Bytes()
 }
 

@@ -2,12 +2,12 @@ package pcapfile
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,8 +62,12 @@ func newFollower(ctx context.Context, f *os.File) (*follower, error) {
 		return nil, errors.Join(fmt.Errorf("watch: %w", err), events.Close())
 	}
 	// A deadline in the past wakes a Read that waits, and keeps later ones from waiting. That deadlines work was tried
-	// above; here it can only fail since the file is closed, and then nothing waits.
-	r.stop = context.AfterFunc(ctx, func() { _ = events.SetReadDeadline(time.Unix(1, 0)) })
+	// above: here it fails only if the file is closed, and then nothing waits.
+	r.stop = context.AfterFunc(ctx, func() {
+		if events.SetReadDeadline(time.Unix(1, 0)) != nil {
+			return
+		}
+	})
 	return r, nil
 }
 
@@ -95,9 +99,9 @@ func (r *follower) wait() error {
 		return fmt.Errorf("wait for the capture to grow: %w", err)
 	}
 	for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
-		event := (*unix.InotifyEvent)(unsafe.Pointer(&b[0]))
-		b = b[min(len(b), unix.SizeofInotifyEvent+int(event.Len)):]
-		if event.Mask&unix.IN_CLOSE_WRITE != 0 || event.Mask&unix.IN_ATTRIB != 0 && r.deleted() {
+		mask, name := binary.NativeEndian.Uint32(b[4:]), binary.NativeEndian.Uint32(b[12:]) // struct inotify_event
+		b = b[min(len(b), unix.SizeofInotifyEvent+int(name)):]
+		if mask&unix.IN_CLOSE_WRITE != 0 || mask&unix.IN_ATTRIB != 0 && r.deleted() {
 			r.last = true
 		}
 	}

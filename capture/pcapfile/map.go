@@ -3,8 +3,8 @@ package pcapfile
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"runtime/debug"
-	"unsafe"
 
 	"github.com/rocelens/rocelens/capture"
 )
@@ -26,7 +26,7 @@ func (m *mapping) current() int {
 }
 
 func (m *mapping) holds(address uintptr) bool {
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(m.data)))
+	start := reflect.ValueOf(m.data).Pointer()
 	return address >= start && address-start < uintptr(cap(m.data))
 }
 

@@ -101,7 +101,7 @@ func (s *Source) step(frames []capture.Frame) ([]capture.Frame, bool) {
 		s.ng.big = big
 	}
 	total := int64(load32(rest[4:], s.ng.big))
-	if kind == 0 && total == 0 {
+	if kind == 0 && (total == 0 || s.ng.zerosFrom >= 0) {
 		s.zeros(rest)
 		return frames, true
 	}
@@ -115,13 +115,13 @@ func (s *Source) step(frames []capture.Frame) ([]capture.Frame, bool) {
 		return frames, true
 	}
 	size := (total + 3) &^ 3
-	if size <= int64(len(rest)) && !s.tooLong(kind, size) {
+	if size <= int64(len(rest)) && !tooLong(kind, size) {
 		return s.block(frames, kind, total, int(size))
 	}
 	if held {
 		return frames, false
 	}
-	if s.tooLong(kind, size) {
+	if tooLong(kind, size) {
 		s.passOver(kind, size, len(frames))
 		return frames, true
 	}
@@ -131,16 +131,12 @@ func (s *Source) step(frames []capture.Frame) ([]capture.Frame, bool) {
 	return frames, true
 }
 
-// tooLong says which blocks are not brought into memory: nothing in them is used, or they are longer than sense has it.
-func (s *Source) tooLong(kind uint32, size int64) bool {
-	switch {
-	case isPacketBlock(kind):
+// tooLong says which blocks are not brought into memory: longer than sense has it, or of no use here.
+func tooLong(kind uint32, size int64) bool {
+	if isPacketBlock(kind) {
 		return size > maxPacketBlock
-	case kind == blockSection, kind == blockInterface, kind == blockStatistics:
-		return size > maxMetaBlock
-	default:
-		return size > maxMetaBlock
 	}
+	return size > maxMetaBlock
 }
 
 func (s *Source) passOver(kind uint32, size int64, kept int) {

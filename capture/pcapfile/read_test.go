@@ -23,65 +23,65 @@ type contents struct {
 }
 
 // drain reads a source to its end, in batches of the given size, and copies the frames.
-func drain(t testing.TB, s *Source, batchSize int) contents {
-	t.Helper()
+func drain(tb testing.TB, s *Source, batchSize int) contents {
+	tb.Helper()
 	var c contents
 	batch := capture.Batch{Frames: make([]capture.Frame, 0, batchSize)}
 	for {
 		err := s.Next(&batch)
 		if err != nil {
-			require.ErrorIs(t, err, io.EOF)
+			require.ErrorIs(tb, err, io.EOF)
 			break
 		}
-		require.NotEmpty(t, batch.Frames)
+		require.NotEmpty(tb, batch.Frames)
 		for _, f := range batch.Frames {
 			f.Data = bytes.Clone(f.Data)
 			c.Frames = append(c.Frames, f)
 		}
 	}
-	require.ErrorIs(t, s.Next(&batch), io.EOF, "the end stays the end")
+	require.ErrorIs(tb, s.Next(&batch), io.EOF, "the end stays the end")
 	c.Interfaces, c.Report, c.Index = s.Interfaces(), s.Report(), s.Index()
-	require.NoError(t, s.Close())
+	require.NoError(tb, s.Close())
 	return c
 }
 
 // readFile reads a file in each way there is, and requires that all of them tell the same.
-func readFile(t testing.TB, path string) contents {
-	t.Helper()
+func readFile(tb testing.TB, path string) contents {
+	tb.Helper()
 	mapped, err := Open(path, Options{Map: true})
-	require.NoError(t, err)
-	want := drain(t, mapped, 7)
+	require.NoError(tb, err)
+	want := drain(tb, mapped, 7)
 
 	read, err := Open(path, Options{})
-	require.NoError(t, err)
-	same(t, want, drain(t, read, 512), "mapped and read")
+	require.NoError(tb, err)
+	same(tb, want, drain(tb, read, 512), "mapped and read")
 
 	f, err := os.Open(path)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
+	require.NoError(tb, err)
+	defer func() { require.NoError(tb, f.Close()) }()
 	piped, err := New(&dribble{r: f}, "pipe", Options{})
-	require.NoError(t, err)
-	same(t, want, drain(t, piped, 512), "mapped and piped")
+	require.NoError(tb, err)
+	same(tb, want, drain(tb, piped, 512), "mapped and piped")
 	return want
 }
 
-func same(t testing.TB, want, got contents, what string) {
-	t.Helper()
+func same(tb testing.TB, want, got contents, what string) {
+	tb.Helper()
 	if !reflect.DeepEqual(want, got) { // a diff of long frames takes seconds, even when they are equal
-		require.Empty(t, cmp.Diff(want, got), what)
+		require.Empty(tb, cmp.Diff(want, got), what)
 	}
 }
 
 // readBytes is readFile for a file made by the test.
-func readBytes(t testing.TB, b []byte) contents {
-	t.Helper()
-	return readFile(t, temporary(t, b))
+func readBytes(tb testing.TB, b []byte) contents {
+	tb.Helper()
+	return readFile(tb, temporary(tb, b))
 }
 
-func temporary(t testing.TB, b []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "capture")
-	require.NoError(t, os.WriteFile(path, b, 0o600))
+func temporary(tb testing.TB, b []byte) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "capture")
+	require.NoError(tb, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -96,10 +96,10 @@ func (d *dribble) Read(p []byte) (int, error) {
 	return d.r.Read(p[:min(len(p), d.n)])
 }
 
-func testFile(t testing.TB, name string) []byte {
-	t.Helper()
+func testFile(tb testing.TB, name string) []byte {
+	tb.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return b
 }
 
@@ -120,13 +120,13 @@ func times(c contents) []int64 {
 }
 
 // written is a capture file made by the writer.
-func written(t testing.TB, format Format, opts WriterOptions, frames ...capture.Frame) []byte {
-	t.Helper()
+func written(tb testing.TB, format Format, opts WriterOptions, frames ...capture.Frame) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	w, err := NewWriter(&b, format, opts)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	for i := range frames {
-		require.NoError(t, w.WriteFrame(&frames[i]))
+		require.NoError(tb, w.WriteFrame(&frames[i]))
 	}
 	return b.Bytes()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// unpack returns a reader of what the compressed stream holds, up to the limit of opts. Its errors are a *damage or
+// unpack returns a reader of what the compressed stream holds, up to the limit of opts. Its errors are a *damageError or
 // those of raw.
 func unpack(raw *bufio.Reader, kind content, opts Options) (io.ReadCloser, error) {
 	u := &unpacker{left: opts.maxDecompressed(), limit: opts.maxDecompressed(), name: kind.compression()}
@@ -62,7 +62,7 @@ func (u *unpacker) Read(p []byte) (int, error) {
 		if n == 0 {
 			return 0, u.explain(err)
 		}
-		return 0, &damage{fmt.Sprintf("more than %d bytes come out of the %s data, and no more are taken", u.limit, u.name)}
+		return 0, &damageError{fmt.Sprintf("more than %d bytes come out of the %s data, and no more are taken", u.limit, u.name)}
 	}
 	n, err := u.r.Read(p[:min(int64(len(p)), u.left)])
 	u.left -= int64(n)
@@ -78,7 +78,7 @@ func (u *unpacker) Close() error {
 }
 
 func (u *unpacker) explain(err error) error {
-	var known *damage
+	var known *damageError
 	switch {
 	case err == nil || err == io.EOF: //nolint:errorlint // the end is io.EOF itself; a wrapped one is an error.
 		return err
@@ -87,13 +87,13 @@ func (u *unpacker) explain(err error) error {
 	case u.raw.err != nil:
 		return u.raw.err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &damage{fmt.Sprintf("the %s data ends before its end", u.name)}
+		return &damageError{fmt.Sprintf("the %s data ends before its end", u.name)}
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
-		return &damage{fmt.Sprintf("the checksum of the %s data is wrong", u.name)}
+		return &damageError{fmt.Sprintf("the checksum of the %s data is wrong", u.name)}
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return &damage{fmt.Sprintf("the zstd data asks for a window of more than %d bytes", maxDictionary*2)}
+		return &damageError{fmt.Sprintf("the zstd data asks for a window of more than %d bytes", maxDictionary*2)}
 	default:
-		return &damage{fmt.Sprintf("the %s data is damaged (%v)", u.name, err)}
+		return &damageError{fmt.Sprintf("the %s data is damaged (%v)", u.name, err)}
 	}
 }
 
@@ -167,9 +167,9 @@ func (g *gzipMembers) member() error {
 		}
 		if head, err := g.raw.Peek(len(magicGzip)); err != nil || string(head) != string(magicGzip) {
 			if padding {
-				return &damage{"bytes that are no gzip data follow the padding"}
+				return &damageError{"bytes that are no gzip data follow the padding"}
 			}
-			return &damage{"bytes that are no gzip data follow its end"}
+			return &damageError{"bytes that are no gzip data follow its end"}
 		}
 		if err := g.z.Reset(g.raw); err != nil {
 			return unexpected(err)
@@ -206,7 +206,7 @@ func checkXZ(raw *bufio.Reader) error {
 	}
 	size := uint64(2|b[2]&1) << (b[2]/2 + 11)
 	if size > maxDictionary {
-		return &damage{fmt.Sprintf("the xz data asks for a dictionary of %d bytes, more than is given (%d)", size, maxDictionary)}
+		return &damageError{fmt.Sprintf("the xz data asks for a dictionary of %d bytes, more than is given (%d)", size, maxDictionary)}
 	}
 	return nil
 }

@@ -16,28 +16,28 @@ import (
 	"github.com/rocelens/rocelens/capture"
 )
 
-func compressedZstd(t testing.TB, b []byte) []byte {
-	t.Helper()
+func compressedZstd(tb testing.TB, b []byte) []byte {
+	tb.Helper()
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, z.Close()) }()
+	require.NoError(tb, err)
+	defer func() { require.NoError(tb, z.Close()) }()
 	return z.EncodeAll(b, nil)
 }
 
-func compressedXZ(t testing.TB, b []byte, dictionary int) []byte {
-	t.Helper()
+func compressedXZ(tb testing.TB, b []byte, dictionary int) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	z, err := xz.WriterConfig{DictCap: dictionary}.NewWriter(&out)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	_, err = z.Write(b)
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, z.Close())
 	return out.Bytes()
 }
 
-func everyCompression(t testing.TB, b []byte) map[string][]byte {
-	t.Helper()
-	return map[string][]byte{"gzip": compressed(t, b), "zstd": compressedZstd(t, b), "xz": compressedXZ(t, b, 1<<20)}
+func everyCompression(tb testing.TB, b []byte) map[string][]byte {
+	tb.Helper()
+	return map[string][]byte{"gzip": compressed(tb, b), "zstd": compressedZstd(tb, b), "xz": compressedXZ(tb, b, 1<<20)}
 }
 
 func TestCompressedCapturesReadAsPlainOnes(t *testing.T) {
