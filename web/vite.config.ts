@@ -1,6 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
-import { notices } from "./build/notices";
+import { notices } from "./build/notices.ts";
 
 const target = process.env["ROCELENS_URL"] ?? "http://127.0.0.1:8080";
 

@@ -47,7 +47,7 @@ export function notices(): Plugin {
         }
         found.set(title, `${title}\nLicence: ${owner.manifest.license ?? "see below"}\n\n${text}`);
       }
-      const parts = [...found.keys()].sort().map((title) => found.get(title) ?? "");
+      const parts = [...found.keys()].toSorted().map((title) => found.get(title) ?? "");
       const rule = `\n\n${"-".repeat(79)}\n\n`;
       this.emitFile({
         type: "asset",

@@ -1,0 +1,181 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import type { Finding, FlowSort } from "../lib/viewState";
+import { client, unwrap } from "./client";
+import type { Capture } from "./types";
+
+/** Keys and fetchers of everything that is read. Each passes the signal on, so leaving a page ends its requests. */
+
+const PROGRESS_INTERVAL_MS = 500;
+
+export function isRunning(capture: Capture | undefined): boolean {
+  return capture?.status === "queued" || capture?.status === "analyzing";
+}
+
+export const captureKeys = {
+  all: ["captures"] as const,
+  list: ["captures", "list"] as const,
+  one: (id: string) => ["captures", "one", id] as const,
+};
+
+export const serviceQuery = queryOptions({
+  queryKey: ["service"],
+  queryFn: ({ signal }) => unwrap(client.GET("/service", { signal })),
+  retry: false,
+  refetchInterval: (query) => (query.state.status === "error" ? 3_000 : 30_000),
+});
+
+export const capturesQuery = infiniteQueryOptions({
+  queryKey: captureKeys.list,
+  initialPageParam: undefined as string | undefined,
+  queryFn: ({ signal, pageParam }) =>
+    unwrap(client.GET("/captures", { signal, params: { query: { limit: 100, ...(pageParam && { cursor: pageParam }) } } })),
+  getNextPageParam: (page) => page.next_cursor || undefined,
+  select: (data) => data.pages.flatMap((page) => page.captures),
+});
+
+export const captureQuery = (id: string) =>
+  queryOptions({
+    queryKey: captureKeys.one(id),
+    queryFn: ({ signal }) => unwrap(client.GET("/captures/{capture_id}", { signal, params: { path: { capture_id: id } } })),
+    refetchInterval: (query) => (isRunning(query.state.data) ? PROGRESS_INTERVAL_MS : false),
+  });
+
+export interface FlowsParams {
+  sort: FlowSort;
+  order: "asc" | "desc";
+  filter: string;
+}
+
+export const FLOWS_PAGE = 200;
+
+export const flowsPageQuery = (id: string, params: FlowsParams, page: number) =>
+  queryOptions({
+    queryKey: ["flows", id, params, page],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/flows", {
+          signal,
+          params: {
+            path: { capture_id: id },
+            query: {
+              sort: params.sort,
+              order: params.order,
+              offset: page * FLOWS_PAGE,
+              limit: FLOWS_PAGE,
+              ...(params.filter && { filter: params.filter }),
+            },
+          },
+        }),
+      ),
+  });
+
+export const flowQuery = (id: string, flowId: string) =>
+  queryOptions({
+    queryKey: ["flow", id, flowId],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/flows/{flow_id}", {
+          signal,
+          params: { path: { capture_id: id, flow_id: flowId } },
+        }),
+      ),
+  });
+
+export interface ThroughputParams {
+  flowId?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+export const throughputQuery = (id: string, { flowId, from, to }: ThroughputParams) =>
+  queryOptions({
+    queryKey: ["throughput", id, flowId ?? "", from ?? "", to ?? ""],
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/throughput", {
+          signal,
+          params: {
+            path: { capture_id: id },
+            query: { buckets: 400, ...(flowId && { flow_id: flowId }), ...(from && { from }), ...(to && { to }) },
+          },
+        }),
+      ),
+  });
+
+export interface PacketsParams {
+  flowId?: string | undefined;
+  bothDirections: boolean;
+  only?: Finding | undefined;
+}
+
+/** Where a page of packets begins or ends. */
+export interface PacketCursor {
+  after?: number;
+  before?: number;
+}
+
+export const PACKETS_PAGE = 200;
+/** More pages than this are let go at the far end, so a walk through millions of packets keeps memory small. */
+const MAX_PACKET_PAGES = 20;
+
+export const packetsQuery = (id: string, params: PacketsParams, anchor: number) =>
+  infiniteQueryOptions({
+    queryKey: ["packets", id, params, anchor],
+    staleTime: 60_000,
+    maxPages: MAX_PACKET_PAGES,
+    initialPageParam: { after: anchor } as PacketCursor,
+    queryFn: ({ signal, pageParam }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/packets", {
+          signal,
+          params: {
+            path: { capture_id: id },
+            query: {
+              limit: PACKETS_PAGE,
+              ...(params.flowId && { flow_id: params.flowId, both_directions: params.bothDirections }),
+              ...(params.only && { only: params.only }),
+              ...(pageParam.before === undefined ? { after: pageParam.after ?? 0 } : { before: pageParam.before }),
+            },
+          },
+        }),
+      ),
+    getNextPageParam: (page): PacketCursor | undefined => {
+      const last = page.packets.at(-1);
+      return page.more_after && last ? { after: last.number } : undefined;
+    },
+    getPreviousPageParam: (page, _pages, cursor): PacketCursor | undefined => {
+      if (!page.more_before) return undefined;
+      // A page may be empty when all that match come before the place where the list was opened.
+      return { before: page.packets[0]?.number ?? (cursor.after ?? 0) + 1 };
+    },
+  });
+
+export const packetQuery = (id: string, number: number) =>
+  queryOptions({
+    queryKey: ["packet", id, number],
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/packets/{number}", {
+          signal,
+          params: { path: { capture_id: id, number } },
+        }),
+      ),
+  });
+
+export const examplesQuery = queryOptions({
+  queryKey: ["query", "examples"],
+  staleTime: Infinity,
+  queryFn: ({ signal }) => unwrap(client.GET("/query/examples", { signal })),
+});
+
+export const schemaQuery = queryOptions({
+  queryKey: ["query", "schema"],
+  staleTime: 60_000,
+  queryFn: ({ signal }) => unwrap(client.GET("/schema", { signal })),
+});

@@ -1,0 +1,19 @@
+import type { components } from "./schema.gen";
+
+type Schemas = components["schemas"];
+
+export type Capture = Schemas["Capture"];
+export type CaptureStatus = Schemas["CaptureStatus"];
+export type FieldNode = Schemas["FieldNode"];
+export type Flow = Schemas["Flow"];
+export type PacketDetail = Schemas["PacketDetail"];
+export type PacketList = Schemas["PacketList"];
+export type PacketSummary = Schemas["PacketSummary"];
+export type Problem = Schemas["Problem"];
+export type Progress = Schemas["Progress"];
+export type QueryExample = Schemas["QueryExample"];
+export type QueryResult = Schemas["QueryResult"];
+export type Service = Schemas["Service"];
+export type Table = Schemas["Table"];
+export type Throughput = Schemas["Throughput"];
+export type Totals = Schemas["Totals"];

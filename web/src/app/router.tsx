@@ -1,0 +1,69 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { CapturesPage } from "../features/captures/CapturesPage";
+import { decodeState, formatQuery, parseQuery } from "../lib/urlState";
+import { captureSchema, capturesSchema, packetsSchema, querySchema } from "../lib/viewState";
+import { NotFound, PageError, PagePending } from "./PageStates";
+import { Shell } from "./Shell";
+
+interface Context {
+  queryClient: QueryClient;
+}
+
+const rootRoute = createRootRouteWithContext<Context>()({ component: Shell, notFoundComponent: NotFound });
+
+const capturesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/",
+  validateSearch: (raw) => decodeState(capturesSchema, raw),
+  component: CapturesPage,
+});
+
+const captureRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId",
+  validateSearch: (raw) => decodeState(captureSchema, raw),
+  component: lazyRouteComponent(() => import("../features/flows/CapturePage"), "CapturePage"),
+});
+
+const packetsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/packets",
+  validateSearch: (raw) => decodeState(packetsSchema, raw),
+  component: lazyRouteComponent(() => import("../features/packets/PacketsPage"), "PacketsPage"),
+});
+
+const flowRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/flows/$flowId",
+  validateSearch: (raw) => decodeState(packetsSchema, raw),
+  component: lazyRouteComponent(() => import("../features/packets/FlowPage"), "FlowPage"),
+});
+
+const queryRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/sql",
+  validateSearch: (raw) => decodeState(querySchema, raw),
+  component: lazyRouteComponent(() => import("../features/query/QueryPage"), "QueryPage"),
+});
+
+const routeTree = rootRoute.addChildren([capturesRoute, captureRoute, packetsRoute, flowRoute, queryRoute]);
+
+export function createAppRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    parseSearch: parseQuery,
+    stringifySearch: formatQuery,
+    defaultErrorComponent: PageError,
+    defaultPendingComponent: PagePending,
+    defaultPreload: "intent",
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

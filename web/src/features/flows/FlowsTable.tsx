@@ -1,0 +1,177 @@
+import { Button, Checkbox, Menu, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { IconColumns3, IconSearch } from "@tabler/icons-react";
+import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { FLOWS_PAGE, flowsPageQuery, type FlowsParams } from "../../api/queries";
+import type { Capture, Flow } from "../../api/types";
+import { DataTable, type Item } from "../../components/DataTable";
+import { EmptyState } from "../../components/EmptyState";
+import { QueryError } from "../../components/QueryError";
+import { columnChanges, hiddenColumns } from "../../lib/columns";
+import { countOf } from "../../lib/format";
+import { FLOW_SORTS, type CaptureState, type FlowSort } from "../../lib/viewState";
+import { flowColumns, HIDDEN_BY_DEFAULT } from "./flowColumns";
+import classes from "./FlowsTable.module.css";
+
+const FILTER_HINT = "Address, QPN, type, operation or trouble";
+const FILTER_DELAY_MS = 250;
+/** Columns that begin with the smallest value when sorted by. */
+const ASCENDING_FIRST: ReadonlySet<string> = new Set(["source", "destination", "destination_qp", "first_time"]);
+
+interface Props {
+  capture: Capture;
+  state: CaptureState;
+  onState: (change: Partial<CaptureState>) => void;
+  onOpen: (flow: Flow) => void;
+}
+
+/** Flows in view, whichever pages of them are needed for that. */
+function useFlows(captureId: string, params: FlowsParams) {
+  const [range, setRange] = useState<[number, number]>([0, 0]);
+  const head = useQuery({ ...flowsPageQuery(captureId, params, 0), placeholderData: keepPreviousData });
+  const total = head.data?.total ?? 0;
+  const pages = useMemo(() => {
+    const first = Math.floor(range[0] / FLOWS_PAGE);
+    const last = Math.floor(Math.min(range[1], Math.max(0, total - 1)) / FLOWS_PAGE);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index).filter((page) => page > 0);
+  }, [range, total]);
+  const more = useQueries({ queries: pages.map((page) => flowsPageQuery(captureId, params, page)) });
+  const moreData = more.map(({ data }) => data);
+  const items: Item<Flow>[] = (head.data?.flows ?? []).map((value, index) => ({ index, value }));
+  for (const [position, page] of pages.entries()) {
+    for (const [index, value] of (moreData[position]?.flows ?? []).entries()) items.push({ index: page * FLOWS_PAGE + index, value });
+  }
+  const failed = more.find(({ error }) => error !== null);
+  return { items, total, head, failed, setRange };
+}
+
+export function FlowsTable({ capture, state, onState, onOpen }: Props) {
+  const sort: FlowSort = state.sort ?? "bytes";
+  const order = state.order ?? "desc";
+  const filter = state.filter ?? "";
+  const [typed, setTyped] = useState(filter);
+  const [lastFilter, setLastFilter] = useState(filter);
+  if (lastFilter !== filter) {
+    // The address changed from elsewhere: back, forward, a link.
+    setLastFilter(filter);
+    setTyped(filter);
+  }
+  const applyFilter = useDebouncedCallback((value: string) => {
+    setLastFilter(value.trim());
+    onState({ filter: value.trim() || undefined });
+  }, FILTER_DELAY_MS);
+  const { items, total, head, failed, setRange } = useFlows(capture.id, { sort, order, filter });
+  const [hovered, setHovered] = useState<string>();
+  const columns = useMemo(() => flowColumns(capture.id, capture.first_packet_at), [capture.id, capture.first_packet_at]);
+  const columnIds = useMemo(() => columns.map(({ id }) => id), [columns]);
+  const hidden = useMemo(() => hiddenColumns(columnIds, HIDDEN_BY_DEFAULT, state.columns), [columnIds, state.columns]);
+  const activeItem = items.find(({ value }) => value.id === state.flow);
+  const marked = hovered ?? activeItem?.value.connection_id;
+
+  const sortBy = (id: string) => {
+    const chosen = FLOW_SORTS.find((value) => value === id);
+    if (!chosen) return;
+    const ascending = chosen === sort ? order === "desc" : ASCENDING_FIRST.has(chosen);
+    onState({ sort: chosen === "bytes" ? undefined : chosen, order: ascending ? "asc" : undefined });
+  };
+
+  return (
+    <section className={classes.root} aria-label="Flows">
+      <div className={classes.bar}>
+        <h2 className={classes.title}>Flows</h2>
+        <span className="muted" role="status">
+          {head.data ? countOf(total, filter ? "match" : "flow", filter ? "matches" : "flows") : ""}
+        </span>
+        <TextInput
+          className={classes.filter}
+          aria-label="Filter flows"
+          placeholder={FILTER_HINT}
+          title="Words that must all match: an address or its beginning, a QPN (0x11 or 17), a type (RC), a protocol, an operation, or a trouble: retransmitted, nak, rnr, cnp, ce, icrc, gap"
+          leftSection={<IconSearch size={14} />}
+          value={typed}
+          maxLength={200}
+          data-filter
+          onChange={(event) => {
+            setTyped(event.currentTarget.value);
+            applyFilter(event.currentTarget.value);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") event.currentTarget.blur();
+          }}
+        />
+        <Menu closeOnItemClick={false}>
+          <Menu.Target>
+            <Button variant="default" leftSection={<IconColumns3 size={14} />}>
+              Columns
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown className={classes.columns}>
+            {columns
+              .filter(({ id }) => id !== "source")
+              .map(({ id, header, title }) => (
+                <Menu.Item
+                  key={id}
+                  role="menuitemcheckbox"
+                  aria-checked={!hidden.has(id)}
+                  leftSection={<Checkbox size="xs" readOnly tabIndex={-1} aria-hidden checked={!hidden.has(id)} />}
+                  onClick={() => {
+                    const next = new Set(hidden);
+                    if (!next.delete(id)) next.add(id);
+                    onState({ columns: columnChanges(next, columnIds, HIDDEN_BY_DEFAULT) });
+                  }}
+                >
+                  {title ?? header}
+                </Menu.Item>
+              ))}
+          </Menu.Dropdown>
+        </Menu>
+      </div>
+      {failed && (
+        <p className={classes.failed} role="alert">
+          Some rows could not be loaded.{" "}
+          <button type="button" onClick={() => void failed.refetch()}>
+            Try again
+          </button>
+        </p>
+      )}
+      {head.error ? (
+        <QueryError error={head.error} what="The flows" onRetry={() => void head.refetch()} />
+      ) : (
+        <DataTable
+          main
+          label="Flows"
+          className={classes.table}
+          columns={columns}
+          items={items}
+          rowCount={head.isPending ? 8 : total}
+          hidden={hidden}
+          sort={{ id: sort, desc: order === "desc" }}
+          onSort={sortBy}
+          active={activeItem?.index}
+          onActive={(index) => onState({ flow: items.find((item) => item.index === index)?.value.id })}
+          onOpen={onOpen}
+          openOnClick
+          busy={head.isFetching}
+          onRange={(first, last) => setRange((range) => (range[0] === first && range[1] === last ? range : [first, last]))}
+          onHover={(flow) => setHovered(flow?.connection_id)}
+          rowAttributes={(flow) => ({ "data-pair": flow.connection_id === marked ? "" : undefined })}
+          empty={
+            filter ? (
+              <EmptyState title="No flow matches">
+                <p>All words must match. Try an address, a QPN such as 0x11, RC, WRITE, or nak.</p>
+                <Button variant="default" onClick={() => onState({ filter: undefined })}>
+                  Clear the filter
+                </Button>
+              </EmptyState>
+            ) : (
+              <EmptyState title="No RDMA flows">
+                <p>{capture.message ?? "None of the packets of this capture belongs to an RDMA connection."}</p>
+              </EmptyState>
+            )
+          }
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,100 @@
+import { flag, integer, oneOf, pattern, text, type Schema } from "./urlState";
+
+/** What each page keeps in its address. The names are a promise: links are sent to colleagues and kept in tickets. */
+
+export const FLOW_SORTS = [
+  "bytes",
+  "packets",
+  "messages",
+  "throughput",
+  "first_time",
+  "last_time",
+  "duration",
+  "retransmitted",
+  "out_of_order",
+  "missing_psns",
+  "acks",
+  "naks",
+  "rnr_naks",
+  "cnps",
+  "ce_marked",
+  "icrc_bad",
+  "source",
+  "destination",
+  "destination_qp",
+] as const;
+export type FlowSort = (typeof FLOW_SORTS)[number];
+
+export const FINDINGS = [
+  "retransmitted",
+  "out_of_order",
+  "gap",
+  "nak",
+  "rnr",
+  "cnp",
+  "ce",
+  "icrc_bad",
+  "malformed",
+  "truncated",
+  "unsupported",
+  "not_rdma",
+] as const;
+export type Finding = (typeof FINDINGS)[number];
+
+export const CLOCKS = ["relative", "absolute", "delta"] as const;
+export type Clock = (typeof CLOCKS)[number];
+
+const moment = pattern(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/);
+
+export interface CapturesState {
+  filter?: string | undefined;
+}
+export const capturesSchema: Schema<CapturesState> = { filter: text(200) };
+
+export interface CaptureState {
+  sort?: FlowSort | undefined;
+  order?: "asc" | undefined;
+  filter?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Flow that is marked in the table. */
+  flow?: string | undefined;
+  /** Columns that differ from the usual ones: +name shown, -name hidden, parted by commas. */
+  columns?: string | undefined;
+}
+export const captureSchema: Schema<CaptureState> = {
+  sort: oneOf(FLOW_SORTS),
+  order: oneOf(["asc"]),
+  filter: text(200),
+  from: moment,
+  to: moment,
+  flow: pattern(/^\d{1,20}$/),
+  columns: pattern(/^[+-][a-z_]+(,[+-][a-z_]+)*$/),
+};
+
+export interface PacketsState {
+  only?: Finding | undefined;
+  /** Only the direction of the flow itself. */
+  one_way?: true | undefined;
+  clock?: Exclude<Clock, "relative"> | undefined;
+  /** Number of the packet that is open. */
+  packet?: number | undefined;
+  /** Path of the field that is selected, indexes from the root of the tree: 2.1.4. */
+  field?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+export const packetsSchema: Schema<PacketsState> = {
+  only: oneOf(FINDINGS),
+  one_way: flag,
+  clock: oneOf(["absolute", "delta"]),
+  packet: integer(1),
+  field: pattern(/^\d{1,4}(\.\d{1,4}){0,15}$/),
+  from: moment,
+  to: moment,
+};
+
+export interface QueryState {
+  sql?: string | undefined;
+}
+export const querySchema: Schema<QueryState> = { sql: text(100_000) };
