@@ -39,7 +39,7 @@ func newDocs(s *Server) (*docs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the API's document: %w", err)
 	}
-	page, err := template.New("docs").Parse(docsTemplate)
+	page, err := template.New("docs").Funcs(template.FuncMap{"inline": inline}).Parse(docsTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("documentation page: %w", err)
 	}
@@ -301,6 +301,19 @@ func exampleOf(o docsOperation) string {
 		call += "-X " + o.Method + " "
 	}
 	return call + address + o.Path
+}
+
+// inline shows what stands between backquotes as code.
+func inline(text string) template.HTML {
+	var out strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		escaped := template.HTMLEscapeString(part)
+		if i%2 == 1 {
+			escaped = "<code>" + escaped + "</code>"
+		}
+		out.WriteString(escaped)
+	}
+	return template.HTML(out.String()) //nolint:gosec // escaped above
 }
 
 func paragraphs(text string) []string {

@@ -47,7 +47,7 @@ func (e *endpoint) ListCaptures(ctx context.Context, r api.ListCapturesRequestOb
 	}
 	page, err := e.s.opt.Captures.ListCaptures(plain(ctx), cursor, *r.Params.Limit)
 	if err != nil {
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, ErrBadRequest) {
 			return nil, problemf(kindInvalid, "Parameter \"cursor\": it is not one that this service gave out.")
 		}
 		return nil, err
@@ -204,7 +204,8 @@ func (e *endpoint) ListPackets(ctx context.Context, r api.ListPacketsRequestObje
 // GetPacket answers GET /captures/{capture_id}/packets/{number}.
 func (e *endpoint) GetPacket(ctx context.Context, r api.GetPacketRequestObject) (api.GetPacketResponseObject, error) {
 	ctx = plain(ctx)
-	if err := e.needCapture(ctx, r.CaptureId); err != nil {
+	c, err := e.s.library.account(ctx, r.CaptureId)
+	if err != nil {
 		return nil, err
 	}
 	path, err := e.s.library.file(r.CaptureId)
@@ -214,7 +215,7 @@ func (e *endpoint) GetPacket(ctx context.Context, r api.GetPacketRequestObject) 
 		}
 		return nil, err
 	}
-	p, err := e.s.opt.Packets.Packet(ctx, r.CaptureId, path, r.Number)
+	p, err := e.s.opt.Packets.Packet(ctx, c, path, r.Number)
 	if errors.Is(err, ErrNotFound) {
 		err = problemf(kindNotFound, "The capture has no packet %d.", r.Number)
 	}

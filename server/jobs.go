@@ -83,18 +83,17 @@ func (j *job) progress(now time.Time) api.Progress {
 }
 
 // enqueue puts a capture at the end of the queue.
-func (l *library) enqueue(c api.Capture) error {
+func (l *library) enqueue(id uuid.UUID, size int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.active[c.Id] != nil {
-		return nil
+	if l.active[id] != nil {
+		return
 	}
-	j := &job{id: c.Id, done: make(chan struct{}), step: Step{Phase: api.ProgressPhaseQueued, BytesTotal: c.Size}}
-	l.active[c.Id] = j
+	j := &job{id: id, done: make(chan struct{}), step: Step{Phase: api.ProgressPhaseQueued, BytesTotal: size}}
+	l.active[id] = j
 	l.queue = append(l.queue, j)
 	l.metrics.queue.Set(float64(len(l.queue)))
 	l.wake.Signal()
-	return nil
 }
 
 // start begins the workers. They end when ctx is done.
@@ -139,7 +138,7 @@ func (l *library) work(service context.Context, j *job) {
 	ctx, cancel := context.WithCancelCause(service)
 	defer cancel(nil)
 	err := j.begin(cancel)
-	var c api.Capture
+	var c Account
 	if err == nil {
 		c, err = l.opt.Captures.Capture(ctx, j.id)
 	}
@@ -154,16 +153,13 @@ func (l *library) work(service context.Context, j *job) {
 }
 
 // analysis does the work and fills in what it found.
-func (l *library) analysis(ctx context.Context, j *job, c *api.Capture) error {
+func (l *library) analysis(ctx context.Context, j *job, c *Account) error {
 	c.Status, c.Message = api.CaptureStatusAnalyzing, nil
 	c.Analyzed, c.AnalyzedAt, c.Totals = false, nil, nil
 	c.FirstPacketAt, c.LastPacketAt = nil, nil
 	c.Interfaces, c.Notes = []api.CaptureInterface{}, []string{}
 	if err := l.save(ctx, *c); err != nil {
 		return err
-	}
-	if err := l.opt.Eraser.DeleteResults(ctx, j.id); err != nil {
-		return fmt.Errorf("remove earlier results: %w", err)
 	}
 	if c.Size == 0 {
 		return &UnreadableError{Reason: "The file is empty: check that the capture ran and that the copy finished."}
@@ -182,7 +178,7 @@ func (l *library) analysis(ctx context.Context, j *job, c *api.Capture) error {
 	now := time.Now().UTC()
 	c.Analyzed, c.AnalyzedAt, c.Totals = true, &now, &found.Totals
 	c.FirstPacketAt, c.LastPacketAt = found.First, found.Last
-	c.Format = &found.Format
+	c.Format, c.AccessIndex, c.LinkTypes = &found.Format, found.AccessIndex, found.LinkTypes
 	if found.Interfaces != nil {
 		c.Interfaces = found.Interfaces
 	}
@@ -190,14 +186,14 @@ func (l *library) analysis(ctx context.Context, j *job, c *api.Capture) error {
 		c.Notes = found.Notes
 	}
 	c.Status = api.CaptureStatusDone
-	fault := unpacked.Fault
-	if found.Fault != "" && fault == "" {
-		fault = found.Fault
-	}
-	if fault != "" {
+	kept := ""
+	if unpacked.Fault != "" || found.Fault != "" {
 		c.Status = api.CaptureStatusPartial
+		if found.Fault == "" { // the data broke off between two packets
+			kept = "what came before it was kept: " + counted(found.Totals.Packets, "packet", "packets")
+		}
 	}
-	if message := joinSentences(fault, withoutRDMA(found.Totals, found.Other)); message != "" {
+	if message := joinSentences(unpacked.Fault, found.Fault, kept, withoutRDMA(found.Totals, found.Other)); message != "" {
 		c.Message = &message
 	}
 	l.metrics.packets.Add(float64(found.Totals.Packets))
@@ -264,7 +260,7 @@ func (l *library) room() (int64, error) {
 }
 
 // conclude saves the state that an analysis ended in, when analysis has not done so itself.
-func (l *library) conclude(ctx context.Context, j *job, c api.Capture, err error) {
+func (l *library) conclude(ctx context.Context, j *job, c Account, err error) {
 	if err == nil {
 		l.ended(ctx, c)
 		return
@@ -311,7 +307,7 @@ func (l *library) conclude(ctx context.Context, j *job, c api.Capture, err error
 	l.ended(ctx, c)
 }
 
-func (l *library) ended(ctx context.Context, c api.Capture) {
+func (l *library) ended(ctx context.Context, c Account) {
 	l.metrics.analyses.WithLabelValues(string(c.Status)).Inc()
 	attrs := []slog.Attr{slog.String("capture", c.Id.String()), slog.String("status", string(c.Status))}
 	if c.Totals != nil {

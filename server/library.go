@@ -94,7 +94,7 @@ func (l *library) recover(ctx context.Context) error {
 	}
 	for i := len(unfinished) - 1; i >= 0; i-- { // oldest first
 		l.log.LogAttrs(ctx, slog.LevelInfo, "analysis taken up again", slog.String("capture", unfinished[i].Id.String()))
-		l.enqueue(unfinished[i])
+		l.enqueue(unfinished[i].Id, unfinished[i].Size)
 	}
 	return nil
 }
@@ -108,45 +108,46 @@ type received struct {
 }
 
 // take makes a capture of a file, or finds the one that was made of the same content. The file is moved or removed.
-func (l *library) take(ctx context.Context, r received) (c api.Capture, created bool, err error) {
+func (l *library) take(ctx context.Context, r received) (shown api.Capture, created bool, err error) {
 	l.intake.Lock()
 	defer l.intake.Unlock()
 	// A client that leaves now must not leave half a capture.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	c, err = l.opt.Captures.CaptureBySHA256(ctx, r.sum)
+	c, err := l.opt.Captures.CaptureBySHA256(ctx, r.sum)
 	switch {
 	case err == nil && l.stored(c.Id):
 		if err := os.Remove(r.path); err != nil {
-			return c, false, fmt.Errorf("remove the second copy: %w", err)
+			return shown, false, fmt.Errorf("remove the second copy: %w", err)
 		}
-		return l.overlaid(c), false, nil
+		return l.overlaid(c.Capture), false, nil
 	case err == nil:
 		// The account knows it and the disk does not: an intake or a disk failed. This copy heals it.
 		created = false
 	case errors.Is(err, ErrNotFound):
 		id, err := uuid.NewV7()
 		if err != nil {
-			return c, false, fmt.Errorf("make an id: %w", err)
+			return shown, false, fmt.Errorf("make an id: %w", err)
 		}
 		created = true
-		c = api.Capture{
+		c.Capture = api.Capture{
 			Id: id, Name: cleanName(r.name), Size: r.size, Sha256: r.sum, UploadedAt: time.Now().UTC(),
 			Interfaces: []api.CaptureInterface{}, Notes: []string{},
 		}
 	default:
-		return c, false, fmt.Errorf("look for the same file: %w", err)
+		return shown, false, fmt.Errorf("look for the same file: %w", err)
 	}
 	c.Status = api.CaptureStatusQueued
 	if err := l.save(ctx, c); err != nil {
-		return c, false, err
+		return shown, false, err
 	}
 	if err := os.Rename(r.path, l.path(c.Id, suffixUpload)); err != nil {
-		return c, false, fmt.Errorf("keep the upload: %w", err)
+		return shown, false, fmt.Errorf("keep the upload: %w", err)
 	}
 	l.log.LogAttrs(ctx, slog.LevelInfo, "capture uploaded", slog.String("capture", c.Id.String()),
 		slog.String("name", c.Name), slog.Int64("bytes", c.Size))
-	return l.overlaid(c), created, l.enqueue(c)
+	l.enqueue(c.Id, c.Size)
+	return l.overlaid(c.Capture), created, nil
 }
 
 // cleanName keeps the last part of a path and what can be shown.
@@ -189,7 +190,7 @@ func (l *library) file(id uuid.UUID) (string, error) {
 	return "", fmt.Errorf("file of capture %s: %w", id, ErrNotFound)
 }
 
-func (l *library) save(ctx context.Context, c api.Capture) error {
+func (l *library) save(ctx context.Context, c Account) error {
 	c.Progress = nil
 	if err := l.opt.Captures.SaveCapture(ctx, c); err != nil {
 		return fmt.Errorf("save capture %s: %w", c.Id, err)
@@ -213,13 +214,22 @@ func (l *library) setStatus(id uuid.UUID, status api.CaptureStatus) {
 	l.metrics.captures.WithLabelValues(string(status)).Inc()
 }
 
-// get returns a capture as it is at this moment.
-func (l *library) get(ctx context.Context, id uuid.UUID) (api.Capture, error) {
+// account returns a capture as it is kept.
+func (l *library) account(ctx context.Context, id uuid.UUID) (Account, error) {
 	c, err := l.opt.Captures.Capture(ctx, id)
 	if err != nil {
 		return c, captureError(id, err)
 	}
-	return l.overlaid(c), nil
+	return c, nil
+}
+
+// get returns a capture as it is at this moment.
+func (l *library) get(ctx context.Context, id uuid.UUID) (api.Capture, error) {
+	c, err := l.account(ctx, id)
+	if err != nil {
+		return api.Capture{}, err
+	}
+	return l.overlaid(c.Capture), nil
 }
 
 func captureError(id uuid.UUID, err error) error {
@@ -267,24 +277,25 @@ func (l *library) analyze(ctx context.Context, id uuid.UUID) (api.Capture, error
 		return api.Capture{}, err
 	}
 	defer release()
-	c, err := l.get(ctx, id)
+	c, err := l.account(ctx, id)
 	if err != nil {
-		return c, err
+		return api.Capture{}, err
 	}
-	if c.Progress != nil {
-		return c, problemf(kindConflict, "The capture is already being analysed.")
+	l.mu.Lock()
+	busy := l.active[id] != nil
+	l.mu.Unlock()
+	if busy {
+		return api.Capture{}, problemf(kindConflict, "The capture is already being analysed.")
 	}
 	if !l.stored(id) {
-		return c, problemf(kindConflict, "The file of this capture is no longer in the data directory; upload it again.")
+		return api.Capture{}, problemf(kindConflict, "The file of this capture is no longer in the data directory; upload it again.")
 	}
 	c.Status, c.Message = api.CaptureStatusQueued, nil
 	if err := l.save(ctx, c); err != nil {
-		return c, err
+		return api.Capture{}, err
 	}
-	if err := l.enqueue(c); err != nil {
-		return c, err
-	}
-	return l.overlaid(c), nil
+	l.enqueue(id, c.Size)
+	return l.overlaid(c.Capture), nil
 }
 
 // cancel stops the analysis of a capture and waits until it has stopped.

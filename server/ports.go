@@ -11,19 +11,29 @@ import (
 	"github.com/rocelens/rocelens/server/api"
 )
 
-// ErrNotFound is returned by the ports when what was asked for does not exist.
-var ErrNotFound = errors.New("not found")
+// What the ports' errors are told apart by.
+var (
+	ErrNotFound   = errors.New("not found")
+	ErrBadRequest = errors.New("bad request") // its text is for the person who asked
+)
 
-// Captures is the account of captures.
+// Account is a capture as it is kept.
+type Account struct {
+	api.Capture
+	AccessIndex string   // how single packets are found in the file: the Analyzer's own words, opaque here
+	LinkTypes   []uint16 // LINKTYPE_ numbers of its interfaces
+}
+
+// Captures keeps the accounts of captures.
 type Captures interface {
-	// ListCaptures returns a page, newest first. An unknown cursor is ErrNotFound.
+	// ListCaptures returns a page, newest first. A cursor that makes no sense is ErrBadRequest.
 	ListCaptures(ctx context.Context, cursor string, limit int) (api.CaptureList, error)
 	// Capture returns one capture, or ErrNotFound.
-	Capture(ctx context.Context, id uuid.UUID) (api.Capture, error)
+	Capture(ctx context.Context, id uuid.UUID) (Account, error)
 	// CaptureBySHA256 returns the capture of a file with this content (hex), or ErrNotFound.
-	CaptureBySHA256(ctx context.Context, sum string) (api.Capture, error)
+	CaptureBySHA256(ctx context.Context, sum string) (Account, error)
 	// SaveCapture inserts or replaces; the next read sees it.
-	SaveCapture(ctx context.Context, c api.Capture) error
+	SaveCapture(ctx context.Context, c Account) error
 }
 
 // Eraser removes rows.
@@ -44,8 +54,8 @@ type Flows interface {
 // Packets reads the packets of captures.
 type Packets interface {
 	ListPackets(ctx context.Context, capture uuid.UUID, params api.ListPacketsParams) (api.PacketList, error)
-	// Packet returns one packet, its bytes read from the capture file at path.
-	Packet(ctx context.Context, capture uuid.UUID, path string, number int64) (api.PacketDetail, error)
+	// Packet returns one packet, its bytes read from the capture's file at path.
+	Packet(ctx context.Context, capture Account, path string, number int64) (api.PacketDetail, error)
 }
 
 // Queries runs SQL as the database's read-only user.
@@ -75,7 +85,8 @@ type Database interface {
 
 // Analyzer turns a capture file into stored rows.
 type Analyzer interface {
-	// Analyze reads the file at path and stores what it finds under the capture's id. It calls progress now and then.
+	// Analyze reads the file at path and stores what it finds under the capture's id, in place of what was found there
+	// before; after an error nothing new is stored. It calls progress now and then, from any goroutine.
 	// A file that is no capture is an *UnreadableError.
 	Analyze(ctx context.Context, id uuid.UUID, path string, progress func(Step)) (Findings, error)
 }
@@ -116,6 +127,8 @@ type Findings struct {
 	Interfaces  []api.CaptureInterface
 	Notes       []string
 	Fault       string    // one sentence on why the file was not read to its end; empty: it was
+	AccessIndex string    // see Account
+	LinkTypes   []uint16  // LINKTYPE_ numbers of the interfaces, each once
 	Other       []Traffic // what the packets without RDMA were, most frequent first
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/rocelens/rocelens/server/api"
 )
@@ -78,6 +79,8 @@ func asProblem(err error) *problem {
 		return queryProblem(query)
 	case errors.As(err, &tooLarge):
 		return problemf(kindTooLarge, "The body is larger than %s.", byteSize(tooLarge.Limit))
+	case errors.Is(err, ErrBadRequest):
+		return &problem{kind: kindInvalid, detail: capitalized(strings.TrimPrefix(err.Error(), ErrBadRequest.Error()+": ")), cause: err}
 	case errors.Is(err, ErrNotFound):
 		return problemf(kindNotFound, "There is no such thing here.")
 	case errors.Is(err, context.DeadlineExceeded):

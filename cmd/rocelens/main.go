@@ -24,6 +24,8 @@ const (
 type commandLine struct {
 	Analyze analyzeCommand `cmd:"" help:"Tell what happened in captures: connections, losses, retransmissions, marks, refusals."`
 	Dissect dissectCommand `cmd:"" help:"Print the packets of a capture, field by field."`
+	Serve   serveCommand   `cmd:"" help:"Serve the web console and the API: upload captures, browse them, ask in SQL."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database's tables up to date, which serve does by itself, and stop."`
 	Version versionCommand `cmd:"" help:"Print the version and how this binary was built."`
 }
 
@@ -88,6 +90,9 @@ func run(ctx context.Context, args []string, std *streams) int {
 	command, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited
+	}
+	if exit := (*exitError)(nil); errors.As(err, &exit) {
+		return report(ctx, exit, std)
 	}
 	if err != nil {
 		fmt.Fprintf(std.Err, "rocelens: %v (see rocelens --help)\n", err)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// configKey is the flag, and the environment variable, that name the configuration file.
+const (
+	configFlag = "config"
+	configEnv  = "ROCELENS_CONFIG"
+)
+
+// fileResolver takes flags from a TOML file whose keys are the flags' names. The environment goes before the file,
+// and the command line before both.
+type fileResolver struct {
+	path   string
+	values map[string]any
+}
+
+// loadConfig adds the configuration file, if one is named, to where a command's flags come from.
+func loadConfig(ctx *kong.Context) error {
+	path := os.Getenv(configEnv)
+	for _, trace := range ctx.Path {
+		if trace.Flag != nil && trace.Flag.Name == configFlag {
+			path = fmt.Sprint(ctx.FlagValue(trace.Flag))
+		}
+	}
+	if path == "" {
+		return nil
+	}
+	resolver, err := readConfig(path)
+	if err != nil {
+		return &exitError{Code: exitFailure, Err: err}
+	}
+	if err := resolver.check(ctx.Selected()); err != nil {
+		return &exitError{Code: exitFailure, Err: err}
+	}
+	ctx.AddResolver(resolver)
+	return nil
+}
+
+func readConfig(path string) (*fileResolver, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no configuration file %s", path)
+		}
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	r := &fileResolver{path: path, values: map[string]any{}}
+	if err := toml.Unmarshal(data, &r.values); err != nil {
+		var place *toml.DecodeError
+		if errors.As(err, &place) {
+			row, column := place.Position()
+			return nil, fmt.Errorf("configuration file %s, line %d, column %d: %w", path, row, column, err)
+		}
+		return nil, fmt.Errorf("configuration file %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// check refuses keys that are no flags, all of them at once.
+func (r *fileResolver) check(command *kong.Node) error {
+	var known, unknown []string
+	for _, group := range command.AllFlags(true) {
+		for _, flag := range group {
+			if !slices.Contains([]string{configFlag, "help", "check"}, flag.Name) {
+				known = append(known, flag.Name)
+			}
+		}
+	}
+	for key := range r.values {
+		if !slices.Contains(known, key) {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	slices.Sort(known)
+	return fmt.Errorf("configuration file %s: unknown keys %s; there are %s", r.path, strings.Join(unknown, ", "), strings.Join(known, ", "))
+}
+
+// Validate implements kong.Resolver; the keys are checked when the file is read.
+func (r *fileResolver) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver.
+func (r *fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return nil, nil //nolint:nilnil // kong's way to say: not from here
+		}
+	}
+	value, ok := r.values[flag.Name]
+	if !ok {
+		return nil, nil //nolint:nilnil // kong's way to say: not from here
+	}
+	switch v := value.(type) {
+	case []any:
+		words := make([]string, len(v))
+		for i, word := range v {
+			words[i] = fmt.Sprint(word)
+		}
+		return strings.Join(words, ","), nil
+	case string, bool, int64, float64:
+		return fmt.Sprint(v), nil
+	}
+	return nil, fmt.Errorf("configuration file %s: %s cannot be a table", r.path, flag.Name)
+}
