@@ -136,7 +136,7 @@ func someFrames(n int) []capture.Frame {
 	frames := make([]capture.Frame, n)
 	for i := range frames {
 		frames[i] = capture.Frame{
-			Data: bytes.Repeat([]byte{byte(i + 1)}, 60+i), Time: 1_700_000_000_000_000_000 + int64(i)*1000, HasTime: true,
+			Data: bytes.Repeat([]byte{byte(i + 1)}, 60+i%61), Time: 1_700_000_000_000_000_000 + int64(i)*1000, HasTime: true,
 			OriginalLength: uint32(100 + i),
 		}
 	}

@@ -131,7 +131,7 @@ func TestFaultWithinNextTakesTheBatchAgain(t *testing.T) {
 	s.next = func(frames []capture.Frame, limit int) []capture.Frame {
 		if s.report.Packets == 500 {
 			s.next = next
-			require.NoError(t, os.Truncate(path, 20_000))
+			require.NoError(t, os.Truncate(path, 100_000))
 		}
 		return next(frames, limit)
 	}
