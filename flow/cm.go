@@ -43,6 +43,7 @@ type side struct {
 	qp  uint32 // of the sender
 	psn uint32 // its first
 	mtu uint16
+	old bool // of a request: it was answered
 }
 
 // manager remembers requests that wait for their reply and connections whose flows may appear, both up to a
@@ -99,10 +100,12 @@ func (t *Tracker) manage(p *dissector.Packet) {
 		t.cm.pending.put(endpoint{p.Network.Source, p.Network.Destination, id, p.Protocol}, s, maxPendingREQ)
 	case attributeREP:
 		id := binary.BigEndian.Uint32(data[repRemoteID:])
-		active, ok := t.cm.pending.sides[endpoint{p.Network.Destination, p.Network.Source, id, p.Protocol}]
-		if !ok {
+		asked := endpoint{p.Network.Destination, p.Network.Source, id, p.Protocol}
+		active, ok := t.cm.pending.sides[asked]
+		if !ok || active.old {
 			return
 		}
+		t.cm.pending.sides[asked] = side{old: true}
 		passive := side{qp: uint24(data[repLocalQPN:]), psn: uint24(data[repPSN:]), mtu: active.mtu}
 		t.connect(p, active, passive)
 	}
@@ -114,24 +117,52 @@ func uint24(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint3
 func (t *Tracker) connect(p *dissector.Packet, active, passive side) {
 	forth := endpoint{p.Network.Destination, p.Network.Source, passive.qp, p.Protocol}
 	back := endpoint{p.Network.Source, p.Network.Destination, active.qp, p.Protocol}
-	if t.cm.connections.sides[forth] == active && t.cm.connections.sides[back] == passive {
-		return // the REP again
-	}
+	again := t.cm.connections.sides[forth] == active && t.cm.connections.sides[back] == passive
 	t.cm.connections.put(forth, active, t.config.MaxConnections)
 	t.cm.connections.put(back, passive, t.config.MaxConnections)
 	for _, e := range [...]endpoint{forth, back} {
 		for _, service := range [...]infiniband.Service{infiniband.ServiceRC, infiniband.ServiceXRC, infiniband.ServiceUC} {
 			k := e.key(service)
 			if i, ok := t.table.find(&t.flows, uint64(KeyID(k)), &k); ok {
-				f := t.flows.at(i)
-				t.settle(f, &f.requests)
-				t.settle(f, &f.answers)
-				f.answers.watch = watchStart
-				f.messages.open, f.answerOpen = false, false
-				t.introduce(f)
+				t.reopen(t.flows.at(i), again)
 			}
 		}
 	}
+}
+
+// reopen prepares a flow that is there already for the connection that was just made. When REQ and REP only
+// repeat what is known, that may be the same connection: then the first PSN has to come again to tell.
+func (t *Tracker) reopen(f *flow, again bool) {
+	if again {
+		f.requests.watch |= watchReopen
+		return
+	}
+	t.restart(f)
+	t.introduce(f)
+}
+
+// restart forgets the PSNs of a flow's requests and answers, not what was counted.
+func (t *Tracker) restart(f *flow) {
+	t.settle(f, &f.requests)
+	t.settle(f, &f.answers)
+	f.requests.watch, f.answers.watch = watchStart, watchStart
+	f.messages.open, f.answerOpen = false, false
+}
+
+// reopened tells whether the packet begins the connection that reopen waits for, and prepares for it.
+func (t *Tracker) reopened(f *flow, psn uint32) bool {
+	f.requests.watch &^= watchReopen
+	s, ok := t.cm.connections.sides[endpoint{f.key.Source, f.key.Destination, f.key.DestinationQP, f.key.Protocol}]
+	if !ok || s.psn != psn || f.requests.next.psn() == psn {
+		return false
+	}
+	t.restart(f)
+	f.requests.start(psn)
+	if r := t.partner(f); r != nil {
+		t.settle(r, &r.answers)
+		r.answers.watch, r.answerOpen = watchStart, false
+	}
+	return true
 }
 
 func (e endpoint) key(service infiniband.Service) Key {

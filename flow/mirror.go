@@ -82,7 +82,7 @@ func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 	if timed && apart >= int64(t.config.MirrorWindow) {
 		return false
 	}
-	if was.vantage != now.vantage || f.idUp >= idTrust {
+	if was.vantage != now.vantage || f.idUp >= idTrust || (now.id != 0 && !f.idStuck && !c.distinct) {
 		return true
 	}
 	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && !c.distinct
@@ -116,6 +116,7 @@ func (f *flow) noteID(id uint16) {
 	f.lastID = id
 	if step == 0 || step > idStep {
 		f.idUp = 0
+		f.idStuck = f.idStuck || (step == 0 && f.packets > 1)
 		return
 	}
 	f.idUp = f.idUp<<1 | 1

@@ -55,6 +55,10 @@ func (t *Tracker) sent(f *flow, p *dissector.Packet, c class) {
 // requestElsewhere takes a request that is not simply the next, or comes while something is open.
 func (t *Tracker) requestElsewhere(f *flow, p *dissector.Packet, c class, o *Observation) {
 	s := &f.requests
+	if s.watch&watchReopen != 0 && t.reopened(f, p.BTH.PSN) {
+		o.Message, _ = t.advance(f, p, c, s.next)
+		return
+	}
 	at := s.extend(p.BTH.PSN)
 	if s.watch&watchRead != 0 && at >= s.next {
 		if f.isReread(p, c) {

@@ -53,6 +53,7 @@ const (
 	watchRepeat             // a repetition was asked for or is going on
 	watchRead               // the span of the latest READ is unknown
 	watchUnseen             // an acknowledgment came before what it acknowledges
+	watchReopen             // the connection may begin anew
 )
 
 func (s *sequence) started() bool { return s.watch&watchStart == 0 && s.first != 0 }

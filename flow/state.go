@@ -24,6 +24,7 @@ type flow struct {
 	lastAnswer  int64
 	service     infiniband.Service
 	idUp        uint8 // steps of the IP ID in a row that look like a counter, in unary, saturating
+	idStuck     bool  // different packets had the same IP ID
 	vantage     uint8 // where the packet that moved the frontier was captured
 	lastID      uint16
 	ce, ect     uint64
