@@ -46,4 +46,4 @@ CREATE TABLE IF NOT EXISTS captures
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY id
-COMMENT 'Uploaded captures and their totals'
+COMMENT 'Uploaded captures and their totals';

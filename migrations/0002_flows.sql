@@ -73,4 +73,4 @@ ENGINE = MergeTree
 PARTITION BY capture_id
 ORDER BY (capture_id, flow_id)
 SETTINGS non_replicated_deduplication_window = 10000
-COMMENT 'One direction of a connection a row'
+COMMENT 'One direction of a connection a row';

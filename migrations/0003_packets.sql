@@ -83,4 +83,4 @@ ENGINE = MergeTree
 PARTITION BY capture_id
 ORDER BY (capture_id, number)
 SETTINGS non_replicated_deduplication_window = 10000
-COMMENT 'Decoded headers, one packet a row'
+COMMENT 'Decoded headers, one packet a row';

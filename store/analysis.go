@@ -32,6 +32,7 @@ type Analysis struct {
 	previous *packetBlock
 	flows    *flowBlock
 	late     map[uint64]flow.Flags // revisions of packets that are out of reach
+	rows     map[string]uint64     // by table, as added
 
 	mutex sync.Mutex
 	err   error
@@ -47,6 +48,7 @@ func (s *Store) BeginAnalysis(ctx context.Context, capture uuid.UUID) (*Analysis
 		current: takePacketBlock(),
 		flows:   newFlowBlock(),
 		late:    map[uint64]flow.Flags{},
+		rows:    map[string]uint64{},
 	}
 	if err := a.dropStaging(ctx); err != nil {
 		return nil, err
@@ -102,6 +104,7 @@ func (a *Analysis) sendPackets(ctx context.Context, b *packetBlock) error {
 	if b == nil || b.rows() == 0 {
 		return nil
 	}
+	a.rows[packetsTable] += uint64(b.rows()) //nolint:gosec // not negative
 	return a.store.packets.send(ctx, delivery{analysis: a, rows: &b.block, release: giveBack(b)})
 }
 
@@ -110,6 +113,7 @@ func (a *Analysis) sendFlows(ctx context.Context) error {
 		return nil
 	}
 	rows := a.flows
+	a.rows[flowsTable] += uint64(rows.rows()) //nolint:gosec // not negative
 	a.flows = newFlowBlock()
 	return a.store.flows.send(ctx, delivery{analysis: a, rows: &rows.block, release: func() {}})
 }
@@ -168,13 +172,40 @@ func (a *Analysis) Commit(ctx context.Context) error {
 		return fmt.Errorf("revise packets of capture %s: %w", a.id, err)
 	}
 	for _, table := range dataTables {
-		statement := "ALTER TABLE " + a.store.table(table) + " REPLACE PARTITION " + partition(a.id) + " FROM " + a.store.staging(table)
-		if err := a.store.exec(ctx, statement); err != nil {
+		if err := a.check(ctx, table); err != nil {
+			return err
+		}
+	}
+	for _, table := range dataTables {
+		if err := a.publish(ctx, table); err != nil {
 			return fmt.Errorf("publish the %s of capture %s: %w", table, a.id, err)
 		}
 	}
 	a.end()
 	return a.dropStaging(ctx)
+}
+
+// check compares what is staged with what was added: the last guard against rows lost or doubled on the way.
+func (a *Analysis) check(ctx context.Context, table string) error {
+	var staged uint64
+	err := persist(ctx, a.store.config.Patience, func() error {
+		return a.store.conn.QueryRow(ctx, "SELECT count() FROM "+a.store.staging(table)+" WHERE capture_id = "+partition(a.id)).Scan(&staged)
+	})
+	if err != nil {
+		return fmt.Errorf("count the staged %s of capture %s: %w", table, a.id, err)
+	}
+	if staged != a.rows[table] {
+		return fmt.Errorf("the database has %d %s of capture %s where %d were written", staged, table, a.id, a.rows[table])
+	}
+	return nil
+}
+
+// publish puts the staged partition in the place of what an earlier analysis has found.
+func (a *Analysis) publish(ctx context.Context, table string) error {
+	if a.rows[table] == 0 {
+		return a.store.dropPartition(ctx, a.store.table(table), a.id)
+	}
+	return a.store.exec(ctx, "ALTER TABLE "+a.store.table(table)+" REPLACE PARTITION "+partition(a.id)+" FROM "+a.store.staging(table))
 }
 
 // Abort gives the analysis up: none of its rows stays. What an earlier one has found is left alone. After

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"sync"
 	"time"
@@ -119,6 +120,7 @@ type Store struct {
 	flows   *writer
 	cancel  context.CancelFunc
 	reader  Account
+	http    *http.Client
 	// disabled is why users' SQL is not run, nil when it is.
 	disabled *DisabledError
 
@@ -133,7 +135,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: config}
+	s := &Store{config: config, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS}}}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -241,6 +243,7 @@ func (s *Store) Close() error {
 	s.cancel()
 	<-s.packets.done
 	<-s.flows.done
+	s.http.CloseIdleConnections()
 	return s.conn.Close()
 }
 

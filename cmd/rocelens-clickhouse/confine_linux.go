@@ -22,8 +22,11 @@ const (
 	readTree  = readFile | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	runTree   = readTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	readWrite = readFile | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
-	// everything is what version 1 of Landlock (Linux 5.13) can refuse.
-	everything = 1<<13 - 1
+	// everything is what version 2 of Landlock (Linux 5.19) can refuse. Version 1 is of no use here: it
+	// refuses to move a file from one directory to another, which the engine does all the time.
+	everything = 1<<14 - 1
+	// minimumVersion has LANDLOCK_ACCESS_FS_REFER.
+	minimumVersion = 2
 )
 
 // rule lets the process do something with a file, or with all below a directory.
@@ -53,16 +56,16 @@ var surroundings = []rule{
 
 // confine gives up all files but those below directory and the surroundings. A Landlock domain holds for
 // the thread that asks for it and what descends from it, so the process starts itself anew from that
-// thread. It returns nil without confinement where the kernel has no Landlock; the parent finds that out
+// thread. It returns nil without confinement where the kernel has no Landlock of use; the parent finds that out
 // by trying.
 func confine(directory, library string) error {
 	if os.Getenv(confinedMark) != "" {
 		return nil
 	}
-	ruleset, err := newRuleset()
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
+	if landlockVersion() < minimumVersion {
 		return nil
 	}
+	ruleset, err := newRuleset()
 	if err != nil {
 		return fmt.Errorf("make a Landlock rule set: %w", err)
 	}
@@ -101,6 +104,15 @@ func confine(directory, library string) error {
 	// The environment is in /proc as well, so it goes in empty.
 	err = unix.Exec(program, os.Args, []string{confinedMark + "=1"})
 	return fmt.Errorf("start anew inside the Landlock domain: %w", err)
+}
+
+// landlockVersion is the version of the kernel's Landlock, 0 when it has none or it is switched off.
+func landlockVersion() int {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
 }
 
 func newRuleset() (int, error) {
