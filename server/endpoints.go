@@ -170,8 +170,7 @@ func invalid(err error) error {
 	if request.Err != nil {
 		reason = strings.TrimSpace(strings.Join([]string{request.Reason, request.Err.Error()}, ": "))
 	}
-	var schema *openapi3.SchemaError
-	if errors.As(request.Err, &schema) {
+	if schema, ok := errors.AsType[*openapi3.SchemaError](request.Err); ok {
 		reason = schema.Reason
 		if path := schema.JSONPointer(); len(path) > 0 {
 			reason = fmt.Sprintf("%q: %s", strings.Join(path, "."), reason)

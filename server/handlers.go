@@ -194,10 +194,15 @@ func (e *endpoint) GetThroughput(ctx context.Context, r api.GetThroughputRequest
 // ListPackets answers GET /captures/{capture_id}/packets.
 func (e *endpoint) ListPackets(ctx context.Context, r api.ListPacketsRequestObject) (api.ListPacketsResponseObject, error) {
 	ctx = plain(ctx)
-	if err := e.needCapture(ctx, r.CaptureId); err != nil {
+	c, err := e.s.library.account(ctx, r.CaptureId)
+	if err != nil {
 		return nil, err
 	}
-	p, err := e.s.opt.Packets.ListPackets(ctx, r.CaptureId, r.Params)
+	path, err := e.s.library.file(r.CaptureId)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	p, err := e.s.opt.Packets.ListPackets(ctx, c, path, r.Params)
 	return api.ListPackets200JSONResponse(p), err
 }
 

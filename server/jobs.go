@@ -26,12 +26,11 @@ type job struct {
 	id   uuid.UUID
 	done chan struct{}
 
-	mu      sync.Mutex
-	cause   error // why it was stopped
-	cancel  context.CancelCauseFunc
-	step    Step
-	began   time.Time // of the phase
-	started bool
+	mu     sync.Mutex
+	cause  error // why it was stopped
+	cancel context.CancelCauseFunc
+	step   Step
+	began  time.Time // of the phase
 }
 
 // stop ends the job, now or as soon as it would begin.

@@ -92,9 +92,9 @@ func (l *library) recover(ctx context.Context) error {
 		}
 		cursor = *page.NextCursor
 	}
-	for i := len(unfinished) - 1; i >= 0; i-- { // oldest first
-		l.log.LogAttrs(ctx, slog.LevelInfo, "analysis taken up again", slog.String("capture", unfinished[i].Id.String()))
-		l.enqueue(unfinished[i].Id, unfinished[i].Size)
+	for _, c := range slices.Backward(unfinished) { // oldest first
+		l.log.LogAttrs(ctx, slog.LevelInfo, "analysis taken up again", slog.String("capture", c.Id.String()))
+		l.enqueue(c.Id, c.Size)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -176,17 +175,4 @@ func (s *Server) allowedHost(hostport string) bool {
 		}
 	}
 	return false
-}
-
-// limited bounds the body and the time of an ordinary request.
-func limited(body int64, timeout time.Duration, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeoutCause(r.Context(), timeout, fmt.Errorf("no answer within %s: %w", timeout, context.DeadlineExceeded))
-		defer cancel()
-		r = r.WithContext(ctx)
-		if body > 0 && r.Body != nil {
-			r.Body = http.MaxBytesReader(w, r.Body, body)
-		}
-		next.ServeHTTP(w, r)
-	})
 }

@@ -53,7 +53,8 @@ type Flows interface {
 
 // Packets reads the packets of captures.
 type Packets interface {
-	ListPackets(ctx context.Context, capture uuid.UUID, params api.ListPacketsParams) (api.PacketList, error)
+	// ListPackets returns packets, described by what the capture's file at path holds; path may be empty when it is gone.
+	ListPackets(ctx context.Context, capture Account, path string, params api.ListPacketsParams) (api.PacketList, error)
 	// Packet returns one packet, its bytes read from the capture's file at path.
 	Packet(ctx context.Context, capture Account, path string, number int64) (api.PacketDetail, error)
 }

@@ -54,7 +54,7 @@ func TestCleanName(t *testing.T) {
 		"\x00\n":                  "unnamed",
 		"na\xffme":                "name",
 		"dos攻击.pcap":              "dos攻击.pcap",
-		" trailing \t":            "trailing",
+		"trailing \t":             "trailing",
 		"../../up":                "up",
 	} {
 		require.Equal(t, want, cleanName(name), "%q", name)

@@ -352,8 +352,7 @@ const tusOwn = "ERR_ROCELENS: "
 
 // tusError carries a problem of ours through the tus handler.
 func tusError(err error) error {
-	var theirs handler.Error
-	if errors.As(err, &theirs) {
+	if _, theirs := errors.AsType[handler.Error](err); theirs {
 		return err
 	}
 	p := asProblem(err)

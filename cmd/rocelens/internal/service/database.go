@@ -110,6 +110,13 @@ func (d *database) fill(o *server.Options, config *Config) {
 	o.Analyzer = &analyzer{store: d.store}
 	o.Captures = &captures{store: d.store, version: config.Version}
 	o.Eraser = d.store
+	o.Flows = &flows{store: d.store}
+	o.Packets = &packets{store: d.store}
+	if err := d.store.QueryDisabled(); err != nil {
+		o.QueriesOff = err.Error()
+	} else {
+		o.Queries = &queries{store: d.store}
+	}
 }
 
 // Migrate brings the tables up to date and says so in one sentence.
