@@ -276,8 +276,12 @@ func jsonFlowOf(r *flow.Record) *jsonFlow {
 		f.Tunnel, f.OuterSource, f.OuterDestination = &tunnel, &source, &destination
 	}
 	if r.HasTime {
-		duration := strconv.FormatInt(r.LastTime-r.FirstTime, 10)
-		f.FirstTime, f.LastTime, f.DurationNS = jsonTime(r.FirstTime), jsonTime(r.LastTime), &duration
+		f.FirstTime, f.LastTime = jsonTime(r.FirstTime), jsonTime(r.LastTime)
+		// Clocks can be set back during a capture, and files can be given in any order.
+		if r.LastTime >= r.FirstTime {
+			duration := strconv.FormatInt(r.LastTime-r.FirstTime, 10)
+			f.DurationNS = &duration
+		}
 	}
 	if bps, ok := rate(r); ok {
 		f.ThroughputBPS = &bps

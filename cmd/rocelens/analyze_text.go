@@ -36,7 +36,7 @@ func (o *textOutput) write(w io.Writer, files []fileResult, result *analysis.Res
 func (o *textOutput) writeFiles(w io.Writer, files []fileResult) {
 	for _, f := range files {
 		if f.Err != nil {
-			fmt.Fprintf(w, "%s %v\n", o.style.bad("not read:"), f.Err)
+			fmt.Fprintln(w, o.style.bad(f.Err.Error()))
 			continue
 		}
 		r := &f.Result.Report

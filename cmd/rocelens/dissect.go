@@ -46,31 +46,33 @@ func (c *dissectCommand) Run(ctx context.Context, std *streams) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	// A read of standard input cannot be interrupted, so the work is left behind: the process ends with it.
+	done := make(chan error, 1)
+	go func() { done <- c.run(ctx, std, match) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return &exitError{exitInterrupted, errors.New("interrupted before the end")}
+	}
+}
+
+func (c *dissectCommand) run(ctx context.Context, std *streams, match matcher) error {
 	source, err := openSource(c.File, std.In)
 	if err != nil {
 		return err
 	}
-	// A read of standard input cannot be interrupted, so the work is left behind: the process ends with it.
-	done := make(chan error, 1)
-	go func() {
-		out := bufio.NewWriterSize(std.Out, 64<<10)
-		done <- errors.Join(c.print(ctx, source, match, c.printer(out)), out.Flush(), source.Close())
-	}()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		return &exitError{exitInterrupted, errors.New("interrupted before the end")}
-	}
-	if err != nil {
-		return err
+	out := bufio.NewWriterSize(std.Out, 64<<10)
+	if err := errors.Join(c.print(ctx, source, match, c.printer(out)), out.Flush()); err != nil {
+		return errors.Join(err, source.Close())
 	}
 	if r := source.Report(); r.Partial {
 		if r.Packets == 0 {
-			return fmt.Errorf("read capture %q: %s", c.File, r.Fault)
+			return errors.Join(fmt.Errorf("read capture %q: %s", c.File, r.Fault), source.Close())
 		}
 		fmt.Fprintf(std.Err, "rocelens: %s is incomplete: %s\n", c.File, r.Fault)
 	}
-	return nil
+	return source.Close()
 }
 
 // matcher tells whether a packet is to be printed.
