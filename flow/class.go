@@ -18,6 +18,7 @@ const (
 	classReadResponse
 	classAtomicResponse
 	classAck
+	classMiddle // of a request of a connected service
 
 	classKind = classSend | classWrite | classRead | classAtomic
 )
@@ -43,6 +44,7 @@ func fillClasses() (out [256]class) {
 			{o.IsReadResponse(), classReadResponse},
 			{o.IsAtomicAck(), classAtomicResponse},
 			{o.IsAck(), classAck},
+			{o.IsMiddle() && o.IsRequest() && o.Service() != infiniband.ServiceRD, classMiddle},
 		} {
 			if b.holds {
 				out[i] |= b.bit

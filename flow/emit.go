@@ -28,6 +28,7 @@ func (t *Tracker) Flush() {
 	t.flows = slab{}
 	t.order = eviction{}
 	clear(t.offers)
+	t.latest = nil
 }
 
 // Totals are the sums over all packets so far. Connections can be told for certain after Flush only.
@@ -90,9 +91,10 @@ func (t *Tracker) finish(f *flow) {
 		MirrorCopies: f.mirrorCopies,
 		Acks:         f.acks, RNRNaks: f.rnrNaks, RNRTimerMax: f.rnrTimerMax,
 		CNPs:     f.cnps,
-		ICRCGood: f.icrcGood, ICRCBad: f.icrcBad, ICRCUndetermined: f.icrcUndetermined,
-		PortRewritten: minusOne(f.rewritten),
-		Truncated:     uint64(f.truncated), Malformed: uint64(f.malformed),
+		ICRCGood: f.icrc[dissector.ICRCGood], ICRCBad: f.icrc[dissector.ICRCBad],
+		ICRCUndetermined: f.icrc[dissector.ICRCUndetermined],
+		PortRewritten:    minusOne(f.rewritten),
+		Truncated:        uint64(f.truncated), Malformed: uint64(f.malformed),
 	}
 	if f.reverseID != 0 {
 		r.ConnectionID = min(r.ID, f.reverseID)

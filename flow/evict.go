@@ -59,4 +59,5 @@ func (t *Tracker) evict() {
 	t.part(f)
 	t.table.remove(&t.flows, f.hash, f.number)
 	t.flows.give(f.number)
+	t.latest = nil
 }

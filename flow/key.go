@@ -30,9 +30,18 @@ func addressHash(source, destination *dissector.Address) uint64 {
 	) ^ mix(binary.LittleEndian.Uint64(destination[8:])^mixC, mixD)
 }
 
-// hashOf is the hash of a key of which the hash of the addresses is known. It is never 0.
+// hashOf is the hash of a key of which the hash of the addresses is known.
 func hashOf(addresses uint64, k *Key) uint64 {
-	rest := uint64(k.DestinationQP) | uint64(k.SourceQP)<<24 | uint64(k.Service)<<48 | uint64(k.Protocol)<<56
+	return mixRest(addresses, restOf(k.DestinationQP, k.SourceQP, k.Service, k.Protocol))
+}
+
+// restOf packs what a key has beside its addresses.
+func restOf(destinationQP, sourceQP uint32, service infiniband.Service, protocol dissector.Protocol) uint64 {
+	return uint64(destinationQP) | uint64(sourceQP)<<24 | uint64(service)<<48 | uint64(protocol)<<56
+}
+
+// mixRest is the hash of a key, from the hash of its addresses and the rest. It is never 0.
+func mixRest(addresses, rest uint64) uint64 {
 	h := mix(addresses^mixB, rest^mixA)
 	if h == 0 {
 		return 1
@@ -40,13 +49,15 @@ func hashOf(addresses uint64, k *Key) uint64 {
 	return h
 }
 
-// sameKey compares word by word: one packet costs one comparison, and this is a third of a general one.
-func sameKey(a, b *Key) bool {
-	return binary.LittleEndian.Uint64(a.Source[8:]) == binary.LittleEndian.Uint64(b.Source[8:]) &&
-		binary.LittleEndian.Uint64(a.Destination[8:]) == binary.LittleEndian.Uint64(b.Destination[8:]) &&
-		a.DestinationQP == b.DestinationQP && a.SourceQP == b.SourceQP && a.Service == b.Service && a.Protocol == b.Protocol &&
-		binary.LittleEndian.Uint64(a.Source[:8]) == binary.LittleEndian.Uint64(b.Source[:8]) &&
-		binary.LittleEndian.Uint64(a.Destination[:8]) == binary.LittleEndian.Uint64(b.Destination[:8])
+// hasKeyOf tells whether a packet whose service names no source QP belongs to the flow. It compares word by
+// word, the likeliest to differ first, since every packet pays for it.
+func (f *flow) hasKeyOf(p *dissector.Packet) bool {
+	k, n := &f.key, &p.Network
+	return k.DestinationQP == p.BTH.DestinationQP && k.Service == p.BTH.Opcode.Service() && k.Protocol == p.Protocol &&
+		binary.LittleEndian.Uint64(k.Source[8:]) == binary.LittleEndian.Uint64(n.Source[8:]) &&
+		binary.LittleEndian.Uint64(k.Destination[8:]) == binary.LittleEndian.Uint64(n.Destination[8:]) &&
+		binary.LittleEndian.Uint64(k.Source[:8]) == binary.LittleEndian.Uint64(n.Source[:8]) &&
+		binary.LittleEndian.Uint64(k.Destination[:8]) == binary.LittleEndian.Uint64(n.Destination[:8])
 }
 
 // KeyID is the ID of the flow with the key.

@@ -12,8 +12,10 @@ type messages struct {
 	kind    class    // of the open message
 	open    bool
 	partial bool // the first message of the flow was seen without its beginning
-	recent  [maxRecent]messageStart
 }
+
+// recent is where the latest messages began.
+type recent [maxRecent]messageStart
 
 // messageStart is where a recent message began.
 type messageStart struct {
@@ -41,7 +43,7 @@ func (m *messages) begin(t *Tracker, f *flow, c class, at position) uint32 {
 		f.operations.Other++
 	}
 	number := uint32(m.count) //nolint:gosec // wraps after four thousand million messages
-	m.recent[number%maxRecent] = messageStart{at, number}
+	f.recent[number%maxRecent] = messageStart{at, number}
 	return number
 }
 
@@ -106,11 +108,11 @@ func (m *messages) firstFlags() uint8 {
 }
 
 // of is the number of the message that a repeated packet belongs to, 0 when that is forgotten.
-func (m *messages) of(at position) uint32 {
+func (r *recent) of(at position) uint32 {
 	best := messageStart{}
-	for _, r := range m.recent {
-		if r.number != 0 && r.at <= at && r.at >= best.at {
-			best = r
+	for _, m := range r {
+		if m.number != 0 && m.at <= at && m.at >= best.at {
+			best = m
 		}
 	}
 	return best.number

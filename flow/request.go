@@ -17,6 +17,30 @@ func (t *Tracker) request(f *flow, p *dissector.Packet, c class, o *Observation)
 	t.requestElsewhere(f, p, c, o)
 }
 
+// follow takes the packet that most packets are, one from the middle of a message that comes as expected, and
+// does what request, advance, sent and the count of messages would do with it. It reports whether it was one.
+func (t *Tracker) follow(f *flow, p *dissector.Packet, c class, o *Observation) bool {
+	s, m := &f.requests, &f.messages
+	if s.watch != 0 || p.BTH.PSN != s.next.psn() || !m.open || m.kind != c&classKind || (m.end != 0 && s.next >= m.end) ||
+		(f.spent < pairEager || (p.BTH.AckRequest && f.spent < pairBudget)) && f.reverse == 0 {
+		return false
+	}
+	s.next++
+	f.payload += uint64(t.length)
+	f.psns[ofRequests].last = p.BTH.PSN
+	if p.Meta.HasTime {
+		f.lastRequest = p.Meta.Time
+	}
+	f.noteID(p.Network.ID)
+	seen := sightingOf(p, 0)
+	f.ring[p.BTH.PSN%ringSize] = seen
+	f.vantage = seen.vantage
+	f.mtu = max(f.mtu, t.length)
+	f.mark(t, p)
+	o.Message = uint32(m.count) //nolint:gosec // wraps after four thousand million messages
+	return true
+}
+
 // startRequests begins the sequence, unless the connection manager said where it begins.
 func (f *flow) startRequests(psn uint32) {
 	repeat := f.requests.repeat
@@ -168,7 +192,7 @@ func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at positi
 			f.messages.partial = false
 		}
 	default:
-		o.Message = f.messages.of(at)
+		o.Message = f.recent.of(at)
 		if c&classRead != 0 {
 			l.end = t.lateReadEnd(f, p, at, s.next)
 		}

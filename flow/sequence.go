@@ -37,13 +37,13 @@ func (h *hole) end() position { return h.start + position(h.length) }
 // except the holes. A connection's direction has two: its requests, and its answers to the other side's.
 type sequence struct {
 	next      position // frontier: the PSN expected
+	watch     uint8    // reasons to leave the fast path
 	first     position // lowest PSN seen; 0 before there is one
 	forgotten position // below it holes were dropped: what was seen is not known
 	acked     position // first PSN that the other side has not acknowledged as far as seen; 0: never
 	repeat    repeat
 	holes     []hole // ascending, at most maxHoles; starts in few
 	few       [2]hole
-	watch     uint8 // reasons to leave the fast path
 }
 
 // Reasons to leave the fast path.

@@ -5,53 +5,60 @@ import (
 	"github.com/rocelens/rocelens/dissector/infiniband"
 )
 
-// flow is one direction of a connection while it is tracked. Fields that every packet touches stand first.
+// flow is one direction of a connection while it is tracked. What the next packet of the sequence touches
+// stands first, in five lines of the cache.
 type flow struct {
 	hash    uint64
 	key     Key
 	number  uint32 // its own, in the slab
 	reverse uint32 // the other direction's number plus one, 0: none
-	guess   uint32 // the flow that this one's answers seem to belong to, plus one
-	back    uint32 // the flow whose guess is this one, plus one
+	spent   uint16 // of the pairing budget
+	service infiniband.Service
+	idUp    uint8 // steps of the IP ID in a row that look like a counter, in unary, saturating
 
-	stamp       uint64 // the tracker's packet count when it was seen last
-	packets     uint64
-	bytes       uint64
-	payload     uint64
-	first       moment
-	last        moment
+	stamp      uint64 // the tracker's packet count when it was seen last
+	packets    uint64
+	bytes      uint64
+	payload    uint64
+	last       moment
+	lastID     uint16
+	sourcePort uint16
+	mtu        uint16 // largest payload of a FIRST or MIDDLE packet
+	vantage    uint8  // where the packet that moved the frontier was captured
+	idStuck    bool   // different packets had the same IP ID
+
 	lastRequest int64 // time
-	lastAnswer  int64
-	service     infiniband.Service
-	idUp        uint8 // steps of the IP ID in a row that look like a counter, in unary, saturating
-	idStuck     bool  // different packets had the same IP ID
-	vantage     uint8 // where the packet that moved the frontier was captured
-	lastID      uint16
-	ce, ect     uint64
+	messages    messages
+	icrc        [4]uint64   // packets by ICRCState
+	psns        [2]psnRange // of requests, and of answers
 
-	messages messages
+	ce, ect  uint64
 	requests sequence
+	recent   recent
 	answers  sequence
 	ring     [ringSize]sighting
 
-	votes     uint8
-	conflicts uint8
-	spent     uint16 // of the pairing budget
-	votePSN   uint32
-	voteMSN   uint32
-	pairing   Pairing
-	noTime    bool // a packet had no time stamp
-
+	first      moment
+	lastAnswer int64
 	read       readRange
 	answerOpen bool // a READ response began and has not ended
+	noTime     bool // a packet had no time stamp
 
-	operations Operations
-	mtu        uint16 // largest payload of a FIRST or MIDDLE packet
-	cmMTU      uint16 // by the connection manager, or found from the span of a READ
-	sourceQP   uint32 // plus one, 0 when unknown
-	reverseID  ID
-	psns       [2]psnRange // of requests, and of answers
+	pairing   Pairing
+	votes     uint8
+	conflicts uint8
+	portTries uint8
+	guess     uint32 // the flow that this one's answers seem to belong to, plus one
+	back      uint32 // the flow whose guess is this one, plus one
+	votePSN   uint32
+	voteMSN   uint32
+	sourceQP  uint32 // plus one, 0 when unknown
+	rewritten uint32 // UDP source port plus one
+	cmMTU     uint16 // by the connection manager, or found from the span of a READ
+	reverseID ID
+	addresses [2]uint64 // hash of source and destination, and of the opposite
 
+	operations       Operations
 	duplicatePayload uint64
 	acks             uint64
 	rnrNaks          uint64
@@ -67,19 +74,14 @@ type flow struct {
 	afterTimeout     uint32
 	outOfOrder       uint32
 	duplicates       uint32
-	icrcGood         uint64
-	icrcBad          uint64
-	icrcUndetermined uint64
 	truncated        uint32
 	malformed        uint32
 
-	link       link
-	trouble    *trouble // allocated when the first comes
-	ports      *portSet // allocated when a second port comes
-	rewritten  uint32   // UDP source port plus one
-	portTries  uint8
-	sourcePort uint16
-	addresses  [2]uint64 // hash of source and destination, and of the opposite
+	link    link
+	trouble *trouble // allocated when the first comes
+	ports   *portSet // allocated when a second port comes
+
+	_ [8]byte // to whole lines of the cache
 }
 
 // psnRange is the PSNs of the first packet and of the packet furthest ahead.
@@ -168,6 +170,7 @@ func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
 	}
 	f.first = moment{p.Meta.Time, p.Meta.Number, p.Meta.HasTime}
 	f.vantage = vantageOf(p)
+	f.sourcePort = p.UDP.SourcePort
 	if !f.reliable() {
 		f.spent = pairBudget // nothing answers
 	}
@@ -181,7 +184,6 @@ func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
 	}
 	if p.Protocol == dissector.ProtocolRoCEv2 {
 		l.dscp = p.Network.DSCP
-		f.sourcePort = p.UDP.SourcePort
 	}
 	if p.Tunnel.Depth > 0 {
 		l.tunnel = p.Tunnel.Type
@@ -200,26 +202,21 @@ func (f *flow) touch(p *dissector.Packet, icrc dissector.ICRCState, bytes uint64
 	f.packets++
 	f.bytes += bytes
 	f.last.number = p.Meta.Number
+	f.icrc[icrc&3]++
 	if p.Meta.HasTime {
 		f.last.time, f.last.hasTime = p.Meta.Time, true
 	} else {
 		f.noTime = true
 	}
-	switch icrc {
-	case dissector.ICRCGood:
-		f.icrcGood++
-	case dissector.ICRCBad:
-		f.icrcBad++
-	case dissector.ICRCUndetermined:
-		f.icrcUndetermined++
-	case dissector.ICRCNotChecked:
-	}
-	if p.Protocol == dissector.ProtocolRoCEv2 && p.UDP.SourcePort != f.sourcePort {
+	if p.UDP.SourcePort != f.sourcePort {
 		f.addPort(p.UDP.SourcePort)
 	}
 }
 
 func (f *flow) addPort(port uint16) {
+	if f.key.Protocol != dissector.ProtocolRoCEv2 {
+		return
+	}
 	if f.ports == nil {
 		f.ports = new(portSet)
 		f.ports.add(f.sourcePort)

@@ -1,5 +1,7 @@
 package flow
 
+import "github.com/rocelens/rocelens/dissector"
+
 // table finds flows by key: open addressing with linear probing, because one packet costs one look-up and
 // a slot of eight bytes keeps a million flows' index in 16 MiB, one cache miss away.
 type table struct {
@@ -28,8 +30,24 @@ func (t *table) find(s *slab, hash uint64, k *Key) (uint32, bool) {
 		if e.flow == 0 {
 			return 0, false
 		}
-		if e.tag == tag && sameKey(&s.at(e.flow-1).key, k) {
+		if e.tag == tag && s.at(e.flow-1).key == *k {
 			return e.flow - 1, true
+		}
+	}
+}
+
+// findPacket is the flow of a packet whose service names no source QP, nil when there is none.
+func (t *table) findPacket(s *slab, hash uint64, p *dissector.Packet) *flow {
+	tag := uint32(hash >> 32) //nolint:gosec // half of the hash
+	for i := hash & t.mask; ; i = (i + 1) & t.mask {
+		e := t.slots[i]
+		if e.flow == 0 {
+			return nil
+		}
+		if e.tag == tag {
+			if f := s.at(e.flow - 1); f.hasKeyOf(p) {
+				return f
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ type Tracker struct {
 
 	table  table
 	flows  slab
+	latest *flow  // of the latest packet, when its key is a simple one
 	stamp  uint64 // packets observed
 	length uint16 // payload of the packet at hand
 	totals Totals
@@ -60,7 +61,9 @@ func (t *Tracker) Observe(p *dissector.Packet, err error, icrc dissector.ICRCSta
 		f.touch(p, icrc, bytes)
 		o.Flow = ID(f.hash)
 		t.length = p.PayloadLength
-		t.track(f, p, &o)
+		if c := classes[p.BTH.Opcode]; c&classMiddle == 0 || !t.follow(f, p, c, &o) {
+			t.track(f, p, c, &o)
+		}
 		if icrc == dissector.ICRCBad {
 			f.findPort(p)
 		}
@@ -121,7 +124,7 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 	if truncated {
 		f.truncated++
 		t.length = cutPayload(p)
-		t.track(f, p, o)
+		t.track(f, p, classes[p.BTH.Opcode], o)
 		return
 	}
 	f.operations.Other++
@@ -157,6 +160,28 @@ func wireBytes(p *dissector.Packet) uint64 {
 
 // flowOf is the packet's flow, a new one if need be.
 func (t *Tracker) flowOf(p *dissector.Packet) *flow {
+	service := p.BTH.Opcode.Service()
+	if service >= infiniband.ServiceUD || p.Protocol == dissector.ProtocolInfiniBand {
+		return t.flowOfKey(p)
+	}
+	f := t.latest // packets of one flow often follow each other
+	if f == nil || !f.hasKeyOf(p) {
+		addresses := addressHash(&p.Network.Source, &p.Network.Destination)
+		hash := mixRest(addresses, restOf(p.BTH.DestinationQP, 0, service, p.Protocol))
+		f = t.table.findPacket(&t.flows, hash, p)
+		if f == nil {
+			var k Key
+			keyOf(p, &k)
+			f = t.create(hash, &k, p)
+		}
+		t.latest = f
+	}
+	f.stamp = t.stamp
+	return f
+}
+
+// flowOfKey is flowOf for packets whose key takes more than addresses and QPN.
+func (t *Tracker) flowOfKey(p *dissector.Packet) *flow {
 	var k Key
 	keyOf(p, &k)
 	if k.Service == infiniband.ServiceCNP {
@@ -165,8 +190,7 @@ func (t *Tracker) flowOf(p *dissector.Packet) *flow {
 			return f
 		}
 	}
-	addresses := addressHash(&k.Source, &k.Destination)
-	hash := hashOf(addresses, &k)
+	hash := hashOf(addressHash(&k.Source, &k.Destination), &k)
 	if i, ok := t.table.find(&t.flows, hash, &k); ok {
 		f := t.flows.at(i)
 		f.stamp = t.stamp
@@ -214,8 +238,7 @@ func (t *Tracker) create(hash uint64, k *Key, p *dissector.Packet) *flow {
 }
 
 // track follows what the packet means to its flow.
-func (t *Tracker) track(f *flow, p *dissector.Packet, o *Observation) {
-	c := classes[p.BTH.Opcode]
+func (t *Tracker) track(f *flow, p *dissector.Packet, c class, o *Observation) {
 	f.payload += uint64(t.length)
 	switch {
 	case p.BTH.Opcode.IsCNP():
