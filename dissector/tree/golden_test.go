@@ -26,6 +26,8 @@ var goldens = []struct {
 	frames  []uint64
 }{
 	{"cm-and-write", "base-cm-send-write-read.pcap", []uint64{1, 6, 7}}, // management datagram, WRITE First and its successor
+	{"cm-messages", "cm-messages.pcap", []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}},
+	{"cm-reject", "sit-cm-reject.pcap", []uint64{2}},
 	{"read", "sit-read.pcap", []uint64{2, 3}},
 	{"roce-vectors", "scapy-roce-vectors.pcap", []uint64{2, 3, 4, 6}}, // IPv6, CNP, RoCEv1, a bad ICRC
 	{"atomics", "sit-atomics.pcap", []uint64{1, 2}},

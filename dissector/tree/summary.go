@@ -127,8 +127,8 @@ func transportSummary(info *strings.Builder, p *dissector.Packet) {
 	if h.AckRequest {
 		info.WriteString(" [ack request]")
 	}
-	if name := madName(p.Payload()); name != "" && p.Has&infiniband.HasDETH != 0 && h.DestinationQP == infiniband.GeneralServicesQP {
-		info.WriteString(" " + name)
+	if text := madSummary(p.Payload()); text != "" && p.Has&infiniband.HasDETH != 0 && h.DestinationQP == infiniband.GeneralServicesQP {
+		info.WriteString(" " + text)
 	}
 }
 
