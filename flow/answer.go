@@ -29,7 +29,7 @@ func (t *Tracker) acknowledge(f *flow, p *dissector.Packet, o *Observation) {
 		switch {
 		case upto <= s.next && s.next-upto <= maxBack:
 			if t.isCopy(f, p, t.aroundAck(f, positive)) {
-				t.copied(f, p, o)
+				t.copied(f, o)
 				return
 			}
 			moves = false
@@ -270,7 +270,7 @@ func (t *Tracker) respondBehind(f *flow, p *dissector.Packet, at position, o *Ob
 		answer: sightAnswer,
 		excuse: s.repeat.at != 0 || (r != nil && r.requests.repeat.at != 0),
 	}) {
-		t.copied(f, p, o)
+		t.copied(f, o)
 		return true
 	}
 	l := lateness{at: at, end: at + 1, since: f.lastAnswer}

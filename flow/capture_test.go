@@ -170,9 +170,12 @@ func shared(tb testing.TB, name string) string {
 	return filepath.Join(root, name)
 }
 
-// decode decodes one frame; what it says of faults is in the packet.
-func decode(f frame) *dissector.Packet {
+// decode decodes one good frame.
+func decode(tb testing.TB, f frame) *dissector.Packet {
+	tb.Helper()
 	var p dissector.Packet
-	_ = dissector.Decode(f.data, f.meta, &p) //nolint:errcheck // see above
+	if err := dissector.Decode(f.data, f.meta, &p); err != nil {
+		tb.Fatal(err)
+	}
 	return &p
 }

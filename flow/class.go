@@ -27,7 +27,7 @@ var classes = fillClasses()
 
 func fillClasses() (out [256]class) {
 	for i := range out {
-		o := infiniband.Opcode(i) //nolint:gosec // 0 to 255
+		o := infiniband.Opcode(i)
 		for _, b := range []struct {
 			holds bool
 			bit   class

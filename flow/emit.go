@@ -125,7 +125,7 @@ func (f *flow) fillNetwork(r *Record) {
 	if f.ports != nil {
 		r.SourcePorts.N = uint64(f.ports.count)
 	}
-	r.CEMarked, r.ECTMarked = known(f.ce), known(f.ect)
+	r.CEMarked, r.ECTMarked = known(f.marked), known(f.capable)
 }
 
 // fillSequence fills what follows from PSNs.

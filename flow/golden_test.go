@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func number(c flow.Count) string {
 	if !c.Known {
 		return "?"
 	}
-	return fmt.Sprint(c.N)
+	return strconv.FormatUint(c.N, 10)
 }
 
 // text is a result for people: a paragraph per record, then the flags of packets and the totals.
@@ -42,7 +43,7 @@ func text(r result) string {
 			number(x.MissingPSNs), number(x.MissingAcknowledged))
 		fmt.Fprintf(&b, "  resent %s (NAK %s, RNR %s, time-out %s), out of order %s, duplicates %s, copies %d\n", number(x.Retransmitted),
 			number(x.RetransmittedNAK), number(x.RetransmittedRNR), number(x.RetransmittedTimeout), number(x.OutOfOrder), number(x.Duplicates), x.MirrorCopies)
-		fmt.Fprintf(&b, "  ACK %d, NAK %s, RNR %d (%d ns), CNP %d, CE %s of ECT %s, ICRC %d good %d bad %d undetermined, port rewritten from %s, truncated %d malformed %d\n",
+		fmt.Fprintf(&b, "  ACK %d, NAK %s, RNR %d (%d ns), CNP %d, CE %s of %s ECN-capable, ICRC %d good %d bad %d undetermined, port rewritten from %s, truncated %d malformed %d\n",
 			x.Acks, codes(x.Naks), x.RNRNaks, x.RNRTimerMax, x.CNPs, number(x.CEMarked), number(x.ECTMarked), x.ICRCGood, x.ICRCBad,
 			x.ICRCUndetermined, number(x.PortRewritten), x.Truncated, x.Malformed)
 	}
@@ -72,15 +73,15 @@ func codes(naks [32]uint64) string {
 }
 
 func flagNames(f flow.Flags) string {
-	out := ""
+	var out strings.Builder
 	for i, name := range []string{
 		"retransmitted", "after-NAK", "after-RNR", "after-timeout", "out-of-order", "duplicate", "mirror-copy", "gap-before", "ack-unseen",
 	} {
 		if f&(1<<i) != 0 {
-			out += " " + name
+			out.WriteString(" " + name)
 		}
 	}
-	return out
+	return out.String()
 }
 
 func compareGolden(t *testing.T, path, got string) {

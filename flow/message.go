@@ -42,7 +42,7 @@ func (m *messages) begin(t *Tracker, f *flow, c class, at position) uint32 {
 	default:
 		f.operations.Other++
 	}
-	number := uint32(m.count) //nolint:gosec // wraps after four thousand million messages
+	number := uint32(m.count)
 	f.recent[number%maxRecent] = messageStart{at, number}
 	return number
 }
@@ -59,12 +59,12 @@ func (m *messages) next(t *Tracker, f *flow, p *dissector.Packet, c class, at po
 		return number, 0
 	}
 	if m.open && m.end == 0 && c&classEnds == 0 && m.kind == c&classKind {
-		return uint32(m.count), holeContinue //nolint:gosec // see begin
+		return uint32(m.count), holeContinue
 	}
 	goes := m.open && m.kind == c&classKind && (m.end == 0 || at < m.end)
 	m.open = c&classEnds == 0
 	if goes {
-		return uint32(m.count), holeContinue //nolint:gosec // see begin
+		return uint32(m.count), holeContinue
 	}
 	if m.count == 0 {
 		m.partial = true

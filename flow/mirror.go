@@ -27,7 +27,7 @@ const (
 // vantageOf folds what differs when one packet is captured at two places: hops to live, the link it was on,
 // the interface and the tunnel that brought it. A retransmission normally has the same.
 func vantageOf(p *dissector.Packet) uint8 {
-	v := p.Network.TTL + uint8(p.Meta.Interface)<<5 + p.Ethernet.Destination[5]<<1 + p.Ethernet.Source[5]<<3 + p.Ethernet.VLANCount<<6 //nolint:gosec // folded on purpose
+	v := p.Network.TTL + uint8(p.Meta.Interface)<<5 + p.Ethernet.Destination[5]<<1 + p.Ethernet.Source[5]<<3 + p.Ethernet.VLANCount<<6
 	if p.Tunnel.Depth != 0 {
 		v += p.Tunnel.Depth*7 + p.Tunnel.Outer.Source[15]*13 + p.Tunnel.Outer.Destination[15]*19
 	}
@@ -43,7 +43,7 @@ func sightingOf(p *dissector.Packet, answer uint32) sighting {
 		psn |= sightTime
 	}
 	return sighting{
-		time:    uint32(p.Meta.Time >> 8), //nolint:gosec // modulo 2^32
+		time:    uint32(p.Meta.Time >> 8),
 		psn:     psn,
 		id:      p.Network.ID,
 		vantage: vantageOf(p),
@@ -75,7 +75,7 @@ func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 		return false
 	}
 	timed := was.psn&now.psn&sightTime != 0
-	apart := int64(int32(now.time-was.time)) << 8 //nolint:gosec // modulo 2^32
+	apart := int64(int32(now.time-was.time)) << 8
 	if apart < 0 {
 		apart = -apart
 	}
@@ -96,7 +96,7 @@ func (t *Tracker) isDistantCopy(f *flow, p *dissector.Packet, now sighting, c ci
 		return false
 	}
 	if f.idUp >= idTrust {
-		behind := int16(f.lastID - now.id) //nolint:gosec // modulo 2^16
+		behind := int16(f.lastID - now.id)
 		return behind >= ringSize && behind < idReach
 	}
 	return now.vantage != f.vantage && p.Meta.HasTime && f.last.hasTime && !c.excuse &&
@@ -135,7 +135,7 @@ func (f *flow) ageOf(p *dissector.Packet) age {
 	if f.idUp < idTrust {
 		return ageUnknown
 	}
-	switch step := int16(p.Network.ID - f.lastID); { //nolint:gosec // modulo 2^16
+	switch step := int16(p.Network.ID - f.lastID); {
 	case step > 0 && step < idReach:
 		return ageNewer
 	case step < 0 && step > -idReach:
@@ -145,7 +145,7 @@ func (f *flow) ageOf(p *dissector.Packet) age {
 }
 
 // copied counts a mirror copy.
-func (t *Tracker) copied(f *flow, p *dissector.Packet, o *Observation) {
+func (t *Tracker) copied(f *flow, o *Observation) {
 	o.Flags |= FlagMirrorCopy
 	f.mirrorCopies++
 	f.duplicatePayload += uint64(t.length)

@@ -34,7 +34,7 @@ func (t *Tracker) offer(f *flow, psn uint32) {
 		e.flow = ambiguous
 		return
 	}
-	*e = offer{key: key, flow: f.number + 1, tag: uint32(f.hash)} //nolint:gosec // half of the hash
+	*e = offer{key: key, flow: f.number + 1, tag: uint32(f.hash)}
 }
 
 // offered is the only flow that offered the PSN to f's answers; nil when there is none or are several.
@@ -45,7 +45,7 @@ func (t *Tracker) offered(f *flow, psn uint32) *flow {
 		return nil
 	}
 	g := t.flows.at(e.flow - 1)
-	if uint32(g.hash) != e.tag || !opposite(f, g) { //nolint:gosec // half of the hash
+	if uint32(g.hash) != e.tag || !opposite(f, g) {
 		return nil
 	}
 	return g

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rocelens/rocelens/flow"
@@ -61,7 +62,7 @@ func TestRetransmissionsEqualTruth(t *testing.T) {
 				t.Errorf("config %d seed %d: %d messages, want %d", i, seed, requests.Messages.N, c.messages)
 			}
 			if t.Failed() {
-				t.Log(describe(frames, r))
+				t.Log(describe(t, frames, r))
 				return
 			}
 		}
@@ -69,18 +70,20 @@ func TestRetransmissionsEqualTruth(t *testing.T) {
 }
 
 // describe lists packets for a person.
-func describe(frames []frame, r result) string {
-	out := ""
-	for i, line := range lines(frames) {
-		out += fmt.Sprintf("%s %03x m%d\n", line, r.flags[uint64(i+1)], r.message[uint64(i+1)])
+func describe(tb testing.TB, frames []frame, r result) string {
+	tb.Helper()
+	var out strings.Builder
+	for i, line := range lines(tb, frames) {
+		fmt.Fprintf(&out, "%s %03x m%d\n", line, r.flags[uint64(i+1)], r.message[uint64(i+1)])
 	}
-	return out
+	return out.String()
 }
 
-func lines(frames []frame) []string {
+func lines(tb testing.TB, frames []frame) []string {
+	tb.Helper()
 	out := make([]string, 0, len(frames))
 	for _, f := range frames {
-		p := decode(f)
+		p := decode(tb, f)
 		out = append(out, fmt.Sprintf("%4d %9.3fus qp=%x %-30s psn=%d id=%d syn=%02x", f.meta.Number,
 			float64(f.meta.Time-1_700_000_000_000_000_000)/1000, p.BTH.DestinationQP, p.BTH.Opcode, p.BTH.PSN, p.Network.ID, uint8(p.AETH.Syndrome)))
 	}
@@ -90,7 +93,7 @@ func lines(frames []frame) []string {
 // shuffled delays packets, as a network with several paths or a capture with several queues does: each by up
 // to a few places. Time stamps stay where they are.
 func shuffled(frames []frame, seed uint64, places int) []frame {
-	rng := rand.New(rand.NewPCG(seed, 99)) //nolint:gosec // a test
+	rng := rand.New(rand.NewPCG(seed, 99))
 	order := make([]float64, len(frames))
 	index := make([]int, len(frames))
 	for i := range frames {
@@ -133,7 +136,7 @@ func TestReorderingIsNotRetransmission(t *testing.T) {
 					t.Errorf("config %d seed %d: %d messages, want %d", i, seed, requests.Messages.N, c.messages)
 				}
 				if t.Failed() {
-					t.Log(describe(frames, r))
+					t.Log(describe(t, frames, r))
 					return
 				}
 			}
@@ -165,7 +168,7 @@ func TestCaptureDrops(t *testing.T) {
 				t.Errorf("config %d seed %d: missing %d, acknowledged %d", i, seed, requests.MissingPSNs.N, requests.MissingAcknowledged.N)
 			}
 			if t.Failed() {
-				t.Log(describe(frames, r))
+				t.Log(describe(t, frames, r))
 				return
 			}
 		}

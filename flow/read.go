@@ -24,7 +24,7 @@ func validMTU(n uint16) bool { return n >= minMTU && n <= maxMTU && n&(n-1) == 0
 
 // spanOf is how many packets carry length bytes; a message without bytes takes one.
 func spanOf(length uint32, mtu uint16) uint32 {
-	return max(1, uint32((uint64(length)+uint64(mtu)-1)/uint64(mtu))) //nolint:gosec // at most 2^24
+	return max(1, uint32((uint64(length)+uint64(mtu)-1)/uint64(mtu)))
 }
 
 // pathMTU is the MTU of the connection, 0 when nothing told it yet.

@@ -1,5 +1,10 @@
 // Package flow turns packets into connections: who talked to whom, how much, what was lost, resent,
 // marked and refused. A [Tracker] has no clock, no goroutine and no lock; its memory is bounded.
+//
+// A capture shows one point of the path. What is resent is told from what is late, copied by a mirror, or
+// missed by the capture, by evidence: NAKs and RNR NAKs of the other direction, a sender that repeats what
+// was seen, silence, and IP IDs where the sender counts them. Where nothing speaks for a retransmission a
+// late packet is called late, and what a capture cannot tell is unknown, never 0: see [Record].
 package flow
 
 import (
@@ -38,7 +43,8 @@ const (
 )
 
 // Key is what makes packets one flow: one direction of one connection. The UDP source port is not part of
-// it, since the directions of a connection use unrelated ports and a sender may change its port.
+// it, since the directions of a connection use unrelated ports and a sender may change its port. The
+// addresses of native InfiniBand without a GRH are LIDs, written as ::LID.
 type Key struct {
 	Source        dissector.Address
 	Destination   dissector.Address
@@ -57,6 +63,21 @@ type Operations struct {
 }
 
 // Record is one direction of one connection: what was seen of it in the capture or interval.
+//
+// Packets, Bytes, PayloadBytes and the ICRC counts are of everything captured; all else leaves mirror copies
+// out. Unknown are:
+//   - everything that follows from PSNs, and GoodputBytes and Messages, for RD and vendor services, whose
+//     packets do not follow one sequence; GoodputBytes and all of PSNGaps to Duplicates for UD, where a
+//     number left out or sent again means nothing;
+//   - the three reasons of Retransmitted, when there is any and no other direction to tell them; the
+//     time-out alone, when packets have no time stamps;
+//   - FirstPSN and LastPSN, when the flow has neither requests nor answers (CNPs alone);
+//   - PathMTU, until a FIRST or MIDDLE packet came;
+//   - SourceQP, without DETH or partner; DSCP, ports and marks, outside RoCEv2; VLAN, without a tag or with
+//     more than two.
+//
+// UC resends nothing, so its Retransmitted is 0 and known. Gaps count requests and READ responses together:
+// of responses only those that must exist, since an acknowledgment may stand for any number of requests.
 type Record struct {
 	ID           ID
 	ConnectionID ID // the same for both directions once they are paired; otherwise the flow's own ID
@@ -143,18 +164,22 @@ type Revision struct {
 	Flags  Flags
 }
 
-// Totals are sums over all packets of one capture, whatever their flow.
+// Totals are sums over all packets of one capture, whatever their flow, evicted flows included.
+//
+// RDMAPackets are those with a whole base transport header of RoCE, be the rest cut, unknown or contradictory.
+// Every other packet is one of Truncated, Malformed, Unsupported, PauseFrames and NotRDMA; an RDMA packet
+// may count as Truncated, Malformed or Unsupported besides. Bytes are those on the wire.
 type Totals struct {
 	Packets          uint64 `json:"packets"`
 	RDMAPackets      uint64 `json:"rdma_packets"`
 	Bytes            uint64 `json:"bytes"`
 	RDMABytes        uint64 `json:"rdma_bytes"`
 	Messages         uint64 `json:"messages"`
-	Retransmitted    uint64 `json:"retransmitted_packets"`
-	OutOfOrder       uint64 `json:"out_of_order_packets"`
+	Retransmitted    uint64 `json:"retransmitted_packets"` // PSN already passed: the original seen or known lost
+	OutOfOrder       uint64 `json:"out_of_order_packets"`  // late, not resent
 	MirrorCopies     uint64 `json:"mirror_copy_packets"`
 	MissingPSNs      uint64 `json:"missing_psns"`
-	Naks             uint64 `json:"nak_packets"`
+	Naks             uint64 `json:"nak_packets"` // without RNR NAKs
 	RNRNaks          uint64 `json:"rnr_nak_packets"`
 	CNPs             uint64 `json:"cnp_packets"`
 	CEMarked         uint64 `json:"ce_packets"`

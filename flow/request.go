@@ -37,7 +37,7 @@ func (t *Tracker) follow(f *flow, p *dissector.Packet, c class, o *Observation) 
 	f.vantage = seen.vantage
 	f.mtu = max(f.mtu, t.length)
 	f.mark(t, p)
-	o.Message = uint32(m.count) //nolint:gosec // wraps after four thousand million messages
+	o.Message = uint32(m.count)
 	return true
 }
 
@@ -139,7 +139,7 @@ func (t *Tracker) requestAhead(f *flow, p *dissector.Packet, c class, at positio
 
 // miss opens a hole and counts its PSNs as missing.
 func (t *Tracker) miss(f *flow, s *sequence, start, end position, flags uint8) {
-	n := uint32(end - start) //nolint:gosec // bounded by maxJump
+	n := uint32(end - start)
 	f.gaps++
 	f.missing += n
 	t.totals.MissingPSNs += uint64(n)
@@ -149,7 +149,7 @@ func (t *Tracker) miss(f *flow, s *sequence, start, end position, flags uint8) {
 // forget takes what can be known of a hole when it is given up.
 func (f *flow) forget(s *sequence, h hole) {
 	if h.flags&holeCounted != 0 && s.acked > h.start {
-		f.missingElsewhere += uint32(min(s.acked, h.end()) - h.start) //nolint:gosec // within the hole
+		f.missingElsewhere += uint32(min(s.acked, h.end()) - h.start)
 	}
 }
 
@@ -166,7 +166,7 @@ func (t *Tracker) settle(f *flow, s *sequence) {
 func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at position, o *Observation) {
 	s := &f.requests
 	if t.isCopy(f, p, circumstances{excuse: s.repeat.at != 0}) {
-		t.copied(f, p, o)
+		t.copied(f, o)
 		return
 	}
 	l := lateness{at: at, end: at + 1, since: f.lastRequest}

@@ -165,15 +165,15 @@ func (t *Tracker) takeBack(f *flow, c cause) {
 }
 
 func (f *flow) countResent(t *Tracker, c cause, n int32) {
-	f.retransmitted += uint32(n)               //nolint:gosec // a small number, of either sign
-	t.totals.Retransmitted += uint64(int64(n)) //nolint:gosec // a small number, of either sign
+	f.retransmitted += uint32(n)
+	t.totals.Retransmitted += uint64(int64(n))
 	switch c {
 	case causeNAK:
-		f.afterNAK += uint32(n) //nolint:gosec // a small number, of either sign
+		f.afterNAK += uint32(n)
 	case causeRNR:
-		f.afterRNR += uint32(n) //nolint:gosec // a small number, of either sign
+		f.afterRNR += uint32(n)
 	case causeTimeout:
-		f.afterTimeout += uint32(n) //nolint:gosec // a small number, of either sign
+		f.afterTimeout += uint32(n)
 	case causeUnknown:
 	}
 }
@@ -187,7 +187,7 @@ func (t *Tracker) revise(f *flow, s *sequence, l lateness, c cause) {
 	}
 	f.outOfOrder -= run.count
 	t.totals.OutOfOrder -= uint64(run.count)
-	f.countResent(t, c, int32(run.count)) //nolint:gosec // packets since the frontier moved
+	f.countResent(t, c, int32(run.count))
 	for i := run.count - min(run.count, maxLate); i < run.count; i++ {
 		t.queue(Revision{Number: run.numbers[i%maxLate], Flags: FlagRetransmitted | c.flag()})
 	}

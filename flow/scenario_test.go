@@ -25,7 +25,10 @@ type script struct {
 
 type option func(*build.Frame)
 
-func newScript(tb testing.TB) *script { return &script{tb: tb, now: 1_700_000_000_000_000_000} }
+func newScript(tb testing.TB) *script {
+	tb.Helper()
+	return &script{tb: tb, now: 1_700_000_000_000_000_000}
+}
 
 // wait lets time pass, in µs.
 func (s *script) wait(us int64) { s.now += us * 1000 }
@@ -94,6 +97,7 @@ func syndrome(v infiniband.Syndrome) option { return func(f *build.Frame) { f.AE
 func ttl(v uint8) option                    { return func(f *build.Frame) { f.TTL = v } }
 func id(v uint16) option                    { return func(f *build.Frame) { f.ID = v } }
 func qp(v uint32) option                    { return func(f *build.Frame) { f.BTH.DestinationQP = v } }
+
 func dma(address uint64, n uint32) option {
 	return func(f *build.Frame) { f.RETH = infiniband.RETH{VirtualAddress: address, RemoteKey: 1, DMALength: n} }
 }
@@ -290,7 +294,7 @@ func TestVerdicts(t *testing.T) {
 					r.totals.MissingPSNs, c.resent, c.late, c.missing)
 			}
 			if t.Failed() {
-				t.Log(describe(s.frames, r))
+				t.Log(describe(t, s.frames, r))
 			}
 		})
 	}
@@ -525,9 +529,9 @@ func TestAffinity(t *testing.T) {
 	s.ack(1)
 	s.add(true, infiniband.CNP, 0)
 	s.add(false, infiniband.UDSendOnly, 0, qp(1))
-	want := flow.Affinity(decode(s.frames[0]))
+	want := flow.Affinity(decode(t, s.frames[0]))
 	for _, f := range s.frames {
-		if got := flow.Affinity(decode(f)); got != want || got == 0 {
+		if got := flow.Affinity(decode(t, f)); got != want || got == 0 {
 			t.Errorf("packet %d: %x, want %x", f.meta.Number, got, want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 type position uint64
 
 // psn is the PSN at the position.
-func (p position) psn() uint32 { return uint32(p) & psnMask } //nolint:gosec // the low 24 bits
+func (p position) psn() uint32 { return uint32(p) & psnMask }
 
 const psnMask = 1<<24 - 1
 
@@ -67,7 +67,7 @@ func (s *sequence) start(psn uint32) {
 
 // extend unrolls a PSN next to the frontier.
 func (s *sequence) extend(psn uint32) position {
-	return s.next + position(int64(infiniband.PSNDiff(psn, uint32(s.next)))) //nolint:gosec // modular
+	return s.next + position(int64(infiniband.PSNDiff(psn, uint32(s.next))))
 }
 
 // holeAt is the index of the hole with the position, -1 when it is in none.
@@ -89,7 +89,7 @@ func (s *sequence) open(start, end position, flags uint8) (dropped hole) {
 	if n := len(s.holes); n > 0 && flags == 0 {
 		// A flow of nothing but acknowledgments is one long hole in the space of answers.
 		if last := &s.holes[n-1]; last.flags == 0 && last.end() == start {
-			last.length += uint32(end - start) //nolint:gosec // bounded by maxJump
+			last.length += uint32(end - start)
 			if over := int64(last.length) - maxBack; over > 0 {
 				last.start += position(over)
 				last.length = maxBack
@@ -103,7 +103,7 @@ func (s *sequence) open(start, end position, flags uint8) (dropped hole) {
 	if s.holes == nil {
 		s.holes = s.few[:0] // a flow never moves, and most need no more
 	}
-	s.holes = append(s.holes, hole{start: start, length: uint32(end - start), flags: flags}) //nolint:gosec // bounded
+	s.holes = append(s.holes, hole{start: start, length: uint32(end - start), flags: flags})
 	return dropped
 }
 
@@ -116,7 +116,7 @@ func (s *sequence) lower(at, end position, flags uint8) {
 		if s.holes == nil {
 			s.holes = s.few[:0]
 		}
-		s.holes = slices.Insert(s.holes, 0, hole{start: end, length: uint32(s.first - end), flags: flags}) //nolint:gosec // bounded by maxBack
+		s.holes = slices.Insert(s.holes, 0, hole{start: end, length: uint32(s.first - end), flags: flags})
 	}
 	s.first = at
 }
@@ -135,8 +135,8 @@ func (s *sequence) drop(i int) hole {
 func (s *sequence) fill(i int, at, end position, head uint8) (filled uint32, dropped hole) {
 	h := &s.holes[i]
 	end = min(end, h.end())
-	filled = uint32(end - at)                                //nolint:gosec // within a hole
-	before, after := uint32(at-h.start), uint32(h.end()-end) //nolint:gosec // within a hole
+	filled = uint32(end - at)
+	before, after := uint32(at-h.start), uint32(h.end()-end)
 	switch {
 	case before == 0 && after == 0:
 		s.holes = slices.Delete(s.holes, i, i+1)

@@ -29,18 +29,17 @@ const (
 
 // simConfig is what goes wrong.
 type simConfig struct {
-	seed           uint64
-	messages       int
-	lossBefore     float64 // requests before the vantage, answers behind it: on the requester's link
-	lossAfter      float64 // on the responder's link
-	rnr            float64
-	capture        float64 // packets that the capture misses
-	constantID     bool
-	firstPSN       uint32
-	onlyWrites     bool
-	selective      bool // the requester resends only what is missing after a NAK
-	skipAtCapture  int  // packets at the start that were before the capture
-	messagesLength int
+	seed          uint64
+	messages      int
+	lossBefore    float64 // requests before the vantage, answers behind it: on the requester's link
+	lossAfter     float64 // on the responder's link
+	rnr           float64
+	capture       float64 // packets that the capture misses
+	constantID    bool
+	firstPSN      uint32
+	onlyWrites    bool
+	selective     bool // the requester resends only what is missing after a NAK
+	skipAtCapture int  // packets at the start that were before the capture
 }
 
 // simPacket is a packet on the way.
@@ -67,7 +66,6 @@ type simRequest struct {
 // simTruth is what happened, as far as the capture can know.
 type simTruth struct {
 	resentRequests, resentAnswers uint64
-	messages                      uint64
 	seen                          map[uint32]bool // PSNs of requests
 }
 
@@ -94,7 +92,7 @@ func (q simQueue) Less(i, j int) bool {
 	return q[i].at < q[j].at || (q[i].at == q[j].at && q[i].n < q[j].n)
 }
 func (q simQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *simQueue) Push(x any)   { *q = append(*q, x.(simEvent)) } //nolint:forcetypeassert // only events
+func (q *simQueue) Push(x any)   { *q = append(*q, x.(simEvent)) }
 func (q *simQueue) Pop() any {
 	old := *q
 	x := old[len(old)-1]
@@ -139,7 +137,7 @@ type simulator struct {
 
 func simulate(tb testing.TB, c simConfig) ([]frame, simTruth) {
 	tb.Helper()
-	s := &simulator{c: c, rng: rand.New(rand.NewPCG(c.seed, 7)), tb: tb, resendTo: -1, implied: [2]int{-1, 0}} //nolint:gosec // a test
+	s := &simulator{c: c, rng: rand.New(rand.NewPCG(c.seed, 7)), tb: tb, resendTo: -1, implied: [2]int{-1, 0}}
 	s.truth.seen = map[uint32]bool{}
 	s.writeScript()
 	s.expected = c.firstPSN
@@ -149,7 +147,7 @@ func simulate(tb testing.TB, c simConfig) ([]frame, simTruth) {
 		if steps > 2_000_000 {
 			tb.Fatalf("simulation does not end: %+v", c)
 		}
-		e := heap.Pop(&s.queue).(simEvent) //nolint:forcetypeassert // only events
+		e := heap.Pop(&s.queue).(simEvent)
 		s.now = e.at
 		s.step(e)
 	}

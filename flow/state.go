@@ -32,7 +32,8 @@ type flow struct {
 	icrc        [4]uint64   // packets by ICRCState
 	psns        [2]psnRange // of requests, and of answers
 
-	ce, ect  uint64
+	marked   uint64 // packets marked as having met congestion
+	capable  uint64 // ECN-capable packets, marked ones included
 	requests sequence
 	recent   recent
 	answers  sequence
@@ -229,9 +230,9 @@ func (f *flow) mark(t *Tracker, p *dissector.Packet) {
 	if p.Network.ECN == dissector.ECNNotECT || p.Protocol != dissector.ProtocolRoCEv2 {
 		return
 	}
-	f.ect++
+	f.capable++
 	if p.Network.ECN == dissector.ECNCE {
-		f.ce++
+		f.marked++
 		t.totals.CEMarked++
 	}
 }

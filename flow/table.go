@@ -24,7 +24,7 @@ func newTable() table {
 
 // find is the number of the flow with the key, and whether there is one.
 func (t *table) find(s *slab, hash uint64, k *Key) (uint32, bool) {
-	tag := uint32(hash >> 32) //nolint:gosec // half of the hash
+	tag := uint32(hash >> 32)
 	for i := hash & t.mask; ; i = (i + 1) & t.mask {
 		e := t.slots[i]
 		if e.flow == 0 {
@@ -38,7 +38,7 @@ func (t *table) find(s *slab, hash uint64, k *Key) (uint32, bool) {
 
 // findPacket is the flow of a packet whose service names no source QP, nil when there is none.
 func (t *table) findPacket(s *slab, hash uint64, p *dissector.Packet) *flow {
-	tag := uint32(hash >> 32) //nolint:gosec // half of the hash
+	tag := uint32(hash >> 32)
 	for i := hash & t.mask; ; i = (i + 1) & t.mask {
 		e := t.slots[i]
 		if e.flow == 0 {
@@ -66,13 +66,13 @@ func (t *table) place(hash uint64, flow uint32) {
 	for t.slots[i].flow != 0 {
 		i = (i + 1) & t.mask
 	}
-	t.slots[i] = slot{tag: uint32(hash >> 32), flow: flow + 1} //nolint:gosec // half of the hash
+	t.slots[i] = slot{tag: uint32(hash >> 32), flow: flow + 1}
 }
 
 func (t *table) grow(s *slab) {
 	old := t.slots
 	t.slots = make([]slot, 2*len(old))
-	t.mask = uint64(len(t.slots) - 1) //nolint:gosec // a length
+	t.mask = uint64(len(t.slots) - 1)
 	for _, e := range old {
 		if e.flow != 0 {
 			t.place(s.at(e.flow-1).hash, e.flow-1)

@@ -140,7 +140,7 @@ func cutPayload(p *dissector.Packet) uint16 {
 	for i := int(p.LayerCount) - 1; i >= 0; i-- {
 		if p.Layers[i].Type == dissector.LayerBTH {
 			start := int(p.Layers[i].Offset) + headers.Length() + int(p.BTH.PadCount)
-			return uint16(max(0, int(p.ICRCOffset)-start)) //nolint:gosec // below ICRCOffset
+			return uint16(max(0, int(p.ICRCOffset)-start))
 		}
 	}
 	return 0
@@ -264,7 +264,7 @@ func (t *Tracker) track(f *flow, p *dissector.Packet, c class, o *Observation) {
 // notify counts a congestion notification.
 func (t *Tracker) notify(f *flow, p *dissector.Packet, o *Observation) {
 	if t.isCopy(f, p, circumstances{answer: sightAnswer, distinct: true}) {
-		t.copied(f, p, o)
+		t.copied(f, o)
 		return
 	}
 	f.remember(p, sightAnswer)
@@ -275,7 +275,7 @@ func (t *Tracker) notify(f *flow, p *dissector.Packet, o *Observation) {
 // datagram counts a UD SEND, each of which is a message.
 func (t *Tracker) datagram(f *flow, p *dissector.Packet, o *Observation) {
 	if t.isCopy(f, p, circumstances{}) {
-		t.copied(f, p, o)
+		t.copied(f, o)
 		return
 	}
 	f.remember(p, 0)
@@ -284,7 +284,7 @@ func (t *Tracker) datagram(f *flow, p *dissector.Packet, o *Observation) {
 	f.operations.Datagram++
 	f.messages.count++
 	t.totals.Messages++
-	o.Message = uint32(f.messages.count) //nolint:gosec // wraps after four thousand million messages
+	o.Message = uint32(f.messages.count)
 	t.manage(p)
 }
 
