@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -155,6 +156,9 @@ func (a *admitted) validate(c *gin.Context) error {
 	})
 }
 
+// wrongForm is how the generated code says that it could not read a parameter.
+var wrongForm = regexp.MustCompile(`^Invalid format for parameter (\w+):`)
+
 // invalid says in one sentence what is wrong with a request.
 func invalid(err error) error {
 	var p *problem
@@ -164,7 +168,11 @@ func invalid(err error) error {
 	}
 	var request *openapi3filter.RequestError
 	if !errors.As(err, &request) {
-		return &problem{kind: kindInvalid, detail: capitalized(err.Error()), cause: err}
+		detail := capitalized(err.Error())
+		if m := wrongForm.FindStringSubmatch(err.Error()); m != nil {
+			detail = fmt.Sprintf("Parameter %q: it does not have the form that the API's document gives it.", m[1])
+		}
+		return &problem{kind: kindInvalid, detail: detail, cause: err}
 	}
 	reason := request.Reason
 	if request.Err != nil {

@@ -340,6 +340,9 @@ func tusProblem(status int, text string) *problem {
 	detail := capitalized(text)
 	for _, kind := range problemKinds {
 		if kind.Status == status {
+			if detail == "" {
+				detail = kind.Title + "."
+			}
 			return &problem{kind: kind, detail: detail}
 		}
 	}

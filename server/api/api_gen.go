@@ -1755,6 +1755,26 @@ func (response DownloadCapture200ApplicationoctetStreamResponse) VisitDownloadCa
 	return err
 }
 
+type DownloadCapture206ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response DownloadCapture206ApplicationoctetStreamResponse) VisitDownloadCaptureResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(206)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
 type DownloadCapturedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
 	StatusCode int

@@ -16,7 +16,7 @@ FROM
         opcode_name,
         psn,
         findings,
-        toUnixTimestamp64Nano(assumeNotNull(time)) - lagInFrame(toUnixTimestamp64Nano(assumeNotNull(time)), 1, NULL)
+        toUnixTimestamp64Nano(time) - lagInFrame(toUnixTimestamp64Nano(time), 1, NULL)
             OVER (PARTITION BY flow_id ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS pause_ns
     FROM packets
     WHERE capture_id = newest AND flow_id IS NOT NULL AND time IS NOT NULL

@@ -203,7 +203,7 @@ func TestQueriesThatTheDatabaseRefuses(t *testing.T) {
 		{"create", "CREATE TABLE t (a UInt8) ENGINE = Memory", 403, 0, ""},
 		{"file", "SELECT * FROM file('/etc/passwd', 'LineAsString')", 403, 0, ""},
 		{"url", "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')", 403, 0, ""},
-		{"another server", "SELECT * FROM remote('127.0.0.2', system.one)", 403, 0, ""},
+		{"another server", "SELECT * FROM remote('127.0.0.2:9000', system.one)", 403, 0, ""},
 		{"raised limit", "SELECT 1 SETTINGS max_execution_time = 100000", 400, 452, ""},
 		{"two statements", "SELECT 1; SELECT 2", 400, 62, ""},
 	} {
