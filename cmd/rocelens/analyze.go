@@ -9,7 +9,6 @@ import (
 
 	"github.com/rocelens/rocelens/analysis"
 	"github.com/rocelens/rocelens/capture/pcapfile"
-	"github.com/rocelens/rocelens/flow"
 )
 
 type analyzeCommand struct {
@@ -165,12 +164,4 @@ func sizeOf(names []string) int64 {
 		sum += info.Size()
 	}
 	return sum
-}
-
-// rate is bits a second on the wire between the first and the last packet of a flow.
-func rate(r *flow.Record) (float64, bool) {
-	if !r.HasTime || r.LastTime <= r.FirstTime {
-		return 0, false
-	}
-	return float64(r.Bytes) * 8 / (float64(r.LastTime-r.FirstTime) / 1e9), true
 }

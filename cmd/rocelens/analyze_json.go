@@ -5,22 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rocelens/rocelens/analysis"
+	"github.com/rocelens/rocelens/analysis/document"
 	"github.com/rocelens/rocelens/capture"
-	"github.com/rocelens/rocelens/dissector"
-	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/flow"
 )
-
-// jsonVersion is raised when a field changes its meaning or goes away, not when one is added. The form is
-// described in docs/json.md and docs/analyze.schema.json.
-const jsonVersion = 1
 
 // spoolMemory is how many bytes of encoded flows are kept in memory before they go to a temporary file.
 const spoolMemory = 64 << 20
@@ -68,81 +60,9 @@ type jsonInterface struct {
 	Dropped     *uint64 `json:"dropped"`
 }
 
-type jsonFlow struct {
-	ID                        string            `json:"id"`
-	ConnectionID              string            `json:"connection_id"`
-	ReverseFlowID             *string           `json:"reverse_flow_id"`
-	Source                    string            `json:"source"`
-	SourceQP                  flow.Count        `json:"source_qp"`
-	Destination               string            `json:"destination"`
-	DestinationQP             uint32            `json:"destination_qp"`
-	Pairing                   string            `json:"pairing"`
-	Service                   string            `json:"service"`
-	Protocol                  string            `json:"protocol"`
-	SourceMAC                 string            `json:"source_mac"`
-	DestinationMAC            string            `json:"destination_mac"`
-	VLAN                      flow.Count        `json:"vlan"`
-	DSCP                      flow.Count        `json:"dscp"`
-	SourcePort                flow.Count        `json:"source_port"`
-	SourcePorts               flow.Count        `json:"source_ports"`
-	PortRewrittenFrom         flow.Count        `json:"port_rewritten_from"`
-	Tunnel                    *string           `json:"tunnel"`
-	OuterSource               *string           `json:"outer_source"`
-	OuterDestination          *string           `json:"outer_destination"`
-	FirstTime                 *string           `json:"first_time"`
-	LastTime                  *string           `json:"last_time"`
-	DurationNS                *string           `json:"duration_ns"`
-	FirstNumber               uint64            `json:"first_number"`
-	LastNumber                uint64            `json:"last_number"`
-	Packets                   uint64            `json:"packets"`
-	Bytes                     uint64            `json:"bytes"`
-	PayloadBytes              uint64            `json:"payload_bytes"`
-	GoodputBytes              flow.Count        `json:"goodput_bytes"`
-	ThroughputBPS             *float64          `json:"throughput_bps"`
-	Messages                  flow.Count        `json:"messages"`
-	Operations                jsonOperations    `json:"operations"`
-	PathMTU                   flow.Count        `json:"path_mtu"`
-	FirstPSN                  flow.Count        `json:"first_psn"`
-	LastPSN                   flow.Count        `json:"last_psn"`
-	PSNGaps                   flow.Count        `json:"psn_gaps"`
-	MissingPSNs               flow.Count        `json:"missing_psns"`
-	Retransmitted             flow.Count        `json:"retransmitted"`
-	RetransmittedAfterNAK     flow.Count        `json:"retransmitted_after_nak"`
-	RetransmittedAfterRNR     flow.Count        `json:"retransmitted_after_rnr"`
-	RetransmittedAfterTimeout flow.Count        `json:"retransmitted_after_timeout"`
-	OutOfOrder                flow.Count        `json:"out_of_order"`
-	Duplicates                flow.Count        `json:"duplicates"`
-	MirrorCopies              uint64            `json:"mirror_copies"`
-	Acks                      uint64            `json:"acks"`
-	Naks                      uint64            `json:"naks"`
-	NaksByCode                map[string]uint64 `json:"naks_by_code"`
-	RNRNaks                   uint64            `json:"rnr_naks"`
-	RNRTimerMaxNS             *int64            `json:"rnr_timer_max_ns"`
-	CNPs                      uint64            `json:"cnps"`
-	CEMarked                  flow.Count        `json:"ce_marked"`
-	ECTMarked                 flow.Count        `json:"ect_marked"`
-	ICRCGood                  uint64            `json:"icrc_good"`
-	ICRCBad                   uint64            `json:"icrc_bad"`
-	ICRCUndetermined          uint64            `json:"icrc_undetermined"`
-	Truncated                 uint64            `json:"truncated"`
-	Malformed                 uint64            `json:"malformed"`
-}
-
-type jsonOperations struct {
-	Send           uint64 `json:"send"`
-	Write          uint64 `json:"write"`
-	ReadRequest    uint64 `json:"read_request"`
-	Atomic         uint64 `json:"atomic"`
-	ReadResponse   uint64 `json:"read_response"`
-	AtomicResponse uint64 `json:"atomic_response"`
-	Ack            uint64 `json:"ack"`
-	Datagram       uint64 `json:"datagram"`
-	Other          uint64 `json:"other"`
-}
-
 // Flow encodes a record.
 func (o *jsonOutput) Flow(r *flow.Record) error {
-	encoded, err := json.Marshal(jsonFlowOf(r))
+	encoded, err := json.Marshal(document.NewFlow(r))
 	if err != nil {
 		return fmt.Errorf("encode flow: %w", err)
 	}
@@ -180,11 +100,11 @@ func (o *jsonOutput) Close() error {
 
 func (o *jsonOutput) write(w io.Writer, files []fileResult, result *analysis.Result) error {
 	head := jsonHead{
-		Version: jsonVersion, Files: make([]jsonFile, 0, len(files)), CaptureDropped: result.Dropped(),
+		Version: document.Version, Files: make([]jsonFile, 0, len(files)), CaptureDropped: result.Dropped(),
 		Partial: result.Partial(), NotRDMA: result.Beside, Totals: result.Totals,
 	}
 	if result.HasTime {
-		head.FirstPacketAt, head.LastPacketAt = jsonTime(result.FirstTime), jsonTime(result.LastTime)
+		head.FirstPacketAt, head.LastPacketAt = document.Time(result.FirstTime), document.Time(result.LastTime)
 	}
 	for i := range files {
 		head.Files = append(head.Files, jsonFileOf(&files[i]))
@@ -245,74 +165,4 @@ func jsonInterfaceOf(i *capture.Interface) jsonInterface {
 		Name: i.Name, Description: i.Description, LinkType: i.LinkType, SnapLength: i.SnapLength,
 		Received: i.Received, Dropped: i.Dropped,
 	}
-}
-
-func jsonFlowOf(r *flow.Record) *jsonFlow {
-	f := &jsonFlow{
-		ID: idText(r.ID), ConnectionID: idText(r.ConnectionID),
-		Source: r.Key.Source.String(), SourceQP: r.SourceQP,
-		Destination: r.Key.Destination.String(), DestinationQP: r.Key.DestinationQP,
-		Pairing: pairingText(r.Pairing), Service: r.Key.Service.String(), Protocol: r.Key.Protocol.String(),
-		SourceMAC: net.HardwareAddr(r.SourceMAC[:]).String(), DestinationMAC: net.HardwareAddr(r.DestinationMAC[:]).String(),
-		VLAN: r.VLAN, DSCP: r.DSCP, SourcePort: r.SourcePort, SourcePorts: r.SourcePorts, PortRewrittenFrom: r.PortRewritten,
-		FirstNumber: r.FirstNumber, LastNumber: r.LastNumber,
-		Packets: r.Packets, Bytes: r.Bytes, PayloadBytes: r.PayloadBytes, GoodputBytes: r.GoodputBytes,
-		Messages: r.Messages, Operations: jsonOperations(r.Operations), PathMTU: r.PathMTU,
-		FirstPSN: r.FirstPSN, LastPSN: r.LastPSN, PSNGaps: r.PSNGaps, MissingPSNs: r.MissingPSNs,
-		Retransmitted: r.Retransmitted, RetransmittedAfterNAK: r.RetransmittedNAK,
-		RetransmittedAfterRNR: r.RetransmittedRNR, RetransmittedAfterTimeout: r.RetransmittedTimeout,
-		OutOfOrder: r.OutOfOrder, Duplicates: r.Duplicates, MirrorCopies: r.MirrorCopies,
-		Acks: r.Acks, Naks: nakSum(r), NaksByCode: map[string]uint64{}, RNRNaks: r.RNRNaks,
-		CNPs: r.CNPs, CEMarked: r.CEMarked, ECTMarked: r.ECTMarked,
-		ICRCGood: r.ICRCGood, ICRCBad: r.ICRCBad, ICRCUndetermined: r.ICRCUndetermined,
-		Truncated: r.Truncated, Malformed: r.Malformed,
-	}
-	if r.ReverseID != 0 {
-		id := idText(r.ReverseID)
-		f.ReverseFlowID = &id
-	}
-	if r.Tunnel != dissector.LayerNone {
-		tunnel, source, destination := r.Tunnel.String(), r.OuterSource.String(), r.OuterDestination.String()
-		f.Tunnel, f.OuterSource, f.OuterDestination = &tunnel, &source, &destination
-	}
-	if r.HasTime {
-		f.FirstTime, f.LastTime = jsonTime(r.FirstTime), jsonTime(r.LastTime)
-		// Clocks can be set back during a capture, and files can be given in any order.
-		if r.LastTime >= r.FirstTime {
-			duration := strconv.FormatInt(r.LastTime-r.FirstTime, 10)
-			f.DurationNS = &duration
-		}
-	}
-	if bps, ok := rate(r); ok {
-		f.ThroughputBPS = &bps
-	}
-	for code, n := range r.Naks {
-		if n > 0 {
-			f.NaksByCode[infiniband.NAKCode(code).String()] = n
-		}
-	}
-	if r.RNRNaks > 0 {
-		f.RNRTimerMaxNS = &r.RNRTimerMax
-	}
-	return f
-}
-
-func idText(id flow.ID) string { return strconv.FormatUint(uint64(id), 10) }
-
-func jsonTime(ns int64) *string {
-	text := time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000000Z07:00")
-	return &text
-}
-
-func pairingText(p flow.Pairing) string {
-	switch p {
-	case flow.PairingInferred:
-		return "inferred"
-	case flow.PairingDatagram:
-		return "datagram"
-	case flow.PairingCM:
-		return "cm"
-	case flow.PairingNone:
-	}
-	return "none"
 }

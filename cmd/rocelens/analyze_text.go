@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rocelens/rocelens/analysis"
+	"github.com/rocelens/rocelens/analysis/document"
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
 )
@@ -189,7 +190,7 @@ func flowColumns() []column {
 		{title: "PACKETS", value: number(func(r *flow.Record) uint64 { return r.Packets })},
 		{title: "BYTES", value: func(r *flow.Record) string { return bytesText(r.Bytes) }},
 		{title: "RATE", value: func(r *flow.Record) string {
-			v, ok := rate(r)
+			v, ok := document.Rate(r)
 			if !ok {
 				return unknown
 			}
@@ -199,7 +200,7 @@ func flowColumns() []column {
 		{title: "RESENT", bad: true, value: count(func(r *flow.Record) flow.Count { return r.Retransmitted })},
 		{title: "LATE", quiet: true, value: count(func(r *flow.Record) flow.Count { return r.OutOfOrder })},
 		{title: "MISSING", quiet: true, bad: true, value: count(func(r *flow.Record) flow.Count { return r.MissingPSNs })},
-		{title: "NAK", quiet: true, bad: true, value: number(nakSum)},
+		{title: "NAK", quiet: true, bad: true, value: number(document.Naks)},
 		{title: "RNR", quiet: true, bad: true, value: number(func(r *flow.Record) uint64 { return r.RNRNaks })},
 		{title: "CNP", quiet: true, value: number(func(r *flow.Record) uint64 { return r.CNPs })},
 		{title: "CE", quiet: true, value: count(func(r *flow.Record) flow.Count { return r.CEMarked })},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/rocelens/rocelens/analysis/document"
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/filter"
@@ -240,7 +241,7 @@ func (j *jsonPrinter) packet(p *dissector.Packet, decoded error) error {
 		ICRC: icrcText(p), Summary: tree.Summary(p, decoded), Tree: tree.Build(p, decoded),
 	}
 	if p.Meta.HasTime {
-		out.Time = jsonTime(p.Meta.Time)
+		out.Time = document.Time(p.Meta.Time)
 	}
 	if decoded != nil {
 		text := decoded.Error()

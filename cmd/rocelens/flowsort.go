@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rocelens/rocelens/analysis/document"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -21,7 +22,7 @@ var sortKeys = map[flowSort]func(*flow.Record) float64{
 	"retransmitted": func(r *flow.Record) float64 { return countKey(r.Retransmitted) },
 	"out-of-order":  func(r *flow.Record) float64 { return countKey(r.OutOfOrder) },
 	"missing":       func(r *flow.Record) float64 { return countKey(r.MissingPSNs) },
-	"naks":          func(r *flow.Record) float64 { return float64(nakSum(r)) },
+	"naks":          func(r *flow.Record) float64 { return float64(document.Naks(r)) },
 	"rnr":           func(r *flow.Record) float64 { return float64(r.RNRNaks) },
 	"cnps":          func(r *flow.Record) float64 { return float64(r.CNPs) },
 	"ce":            func(r *flow.Record) float64 { return countKey(r.CEMarked) },
@@ -47,19 +48,11 @@ func countKey(c flow.Count) float64 {
 }
 
 func rateKey(r *flow.Record) float64 {
-	v, ok := rate(r)
+	v, ok := document.Rate(r)
 	if !ok {
 		return -1
 	}
 	return v
-}
-
-func nakSum(r *flow.Record) uint64 {
-	var sum uint64
-	for _, n := range r.Naks {
-		sum += n
-	}
-	return sum
 }
 
 // topFlows keeps the flows that come first by an order, at most limit of them; 0 is no limit.

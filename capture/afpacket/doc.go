@@ -1,0 +1,25 @@
+// Package afpacket captures from a Linux network interface by an AF_PACKET socket with a ring of blocks
+// (TPACKET_V3). It is pure Go.
+//
+// The kernel takes the outermost VLAN tag out of a frame and hands it over beside it; it is put back here, with its
+// priority, and also when its VLAN is 0.
+package afpacket
+
+import "errors"
+
+// Errors that callers tell apart. Each is a clause for the person at the command line.
+var (
+	ErrNoInterface = errors.New("there is no such network interface: ip link lists them")
+	ErrPermission  = errors.New("capturing needs the capability CAP_NET_RAW: run as root, or once setcap cap_net_raw+ep on the program")
+	ErrDown        = errors.New("the network interface is down or has gone away")
+	ErrLinkType    = errors.New("the network interface carries frames of a kind that is not decoded")
+	ErrUnsupported = errors.New("capturing from network interfaces needs Linux")
+)
+
+// Options says how to capture. The zero value is right for most.
+type Options struct {
+	// RingBytes is the size of the ring that bridges moments in which nobody reads. 0: 32 MiB.
+	RingBytes int
+	// NoPromiscuous leaves frames alone that are not addressed to the interface, such as those of a mirror port.
+	NoPromiscuous bool
+}
