@@ -326,7 +326,7 @@ func (t *Tracker) expectAgain(f *flow, at, end position) {
 	}
 	s := &r.answers
 	from := s.extend(at.psn())
-	if from >= s.next || s.next-from > maxBack {
+	if from+maxBack < s.next || from > s.next+maxBack {
 		return
 	}
 	to := from + (end - at)

@@ -73,8 +73,8 @@ func (m *messages) next(t *Tracker, f *flow, p *dissector.Packet, c class, at po
 }
 
 // fill takes a late packet of a PSN that had not been seen. flags are what its hole remembers of the packet
-// behind it, which it may change; head is what the part of the hole before the late packet has to remember.
-func (m *messages) fill(t *Tracker, f *flow, c class, at position, flags *uint8) (number uint32, head uint8) {
+// behind it, which it may change, and start is where the hole starts; head is what the part of the hole before the late packet has to remember.
+func (m *messages) fill(t *Tracker, f *flow, c class, at, start position, flags *uint8) (number uint32, head uint8) {
 	behind := *flags & (holeContinue | holeMessage)
 	switch starts, ends := c&classStarts != 0, c&classEnds != 0; {
 	case starts && ends:
@@ -86,6 +86,8 @@ func (m *messages) fill(t *Tracker, f *flow, c class, at position, flags *uint8)
 		*flags = *flags&^holeContinue | holeMessage
 		head = holeContinue
 	case ends:
+		return 0, 0
+	case at == start: // of the message before the hole
 		return 0, 0
 	default: // most likely of the message behind the hole
 		if behind == holeMessage {

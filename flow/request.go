@@ -175,7 +175,7 @@ func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at positi
 	case i >= 0:
 		l.place = placeHole
 		var head uint8
-		o.Message, head = f.messages.fill(t, f, c, at, &s.holes[i].flags)
+		o.Message, head = f.messages.fill(t, f, c, at, s.holes[i].start, &s.holes[i].flags)
 		if c&classRead != 0 {
 			l.end = t.lateReadEnd(f, p, at, s.holes[i].end())
 		}
@@ -183,7 +183,7 @@ func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at positi
 	case at < s.first || at < s.forgotten:
 		l.place = placeUnknown
 		flags := f.messages.firstFlags()
-		o.Message, _ = f.messages.fill(t, f, c, at, &flags)
+		o.Message, _ = f.messages.fill(t, f, c, at, 0, &flags)
 		if c&classRead != 0 {
 			l.end = t.lateReadEnd(f, p, at, max(s.first, at+1))
 		}

@@ -126,8 +126,23 @@ func (t *Tracker) disordered(f *flow, s *sequence, p *dissector.Packet, l latene
 
 // resent counts a retransmission and moves the sender's pass on.
 func (t *Tracker) resent(f *flow, s *sequence, p *dissector.Packet, l lateness, o *Observation) {
-	r := &s.repeat
 	fills := l.place != placeSeen
+	why := t.pass(f, s, p, l, fills)
+	s.watch |= watchRepeat
+	o.Flags |= FlagRetransmitted | why.flag()
+	f.countResent(t, why, 1)
+	f.troubled().onlyResent = 0
+	switch {
+	case !fills && s.watch&watchLate != 0:
+		t.revise(f, s, l, why)
+	case fills && f.ageOf(p) == ageUnknown:
+		f.trouble.onlyResent = p.Meta.Number
+	}
+}
+
+// pass finds the pass over old PSNs that a retransmission belongs to, or begins one, and returns its cause.
+func (t *Tracker) pass(f *flow, s *sequence, p *dissector.Packet, l lateness, fills bool) cause {
+	r := &s.repeat
 	switch {
 	case r.covers(l.at):
 		if r.asked {
@@ -139,20 +154,14 @@ func (t *Tracker) resent(f *flow, s *sequence, p *dissector.Packet, l lateness, 
 		// The pass that was asked for begins only now: what had come before was the original, late.
 		t.takeBack(f, r.cause)
 		*r = repeat{from: l.at, to: s.next, cause: r.cause}
+	case s.asked():
+		return causeUnknown // a pass that is still to come is not forgotten over this packet
 	default:
-		*r = repeat{from: l.at, to: s.next, cause: causeUnknown, fills: true}
+		*r = repeat{from: l.at, to: s.next, fills: true}
 	}
 	r.at = l.end
 	r.fills = r.fills && fills
-	s.watch |= watchRepeat
-	o.Flags |= FlagRetransmitted | r.cause.flag()
-	f.countResent(t, r.cause, 1)
-	f.troubled().onlyResent = 0
-	if fills && f.ageOf(p) == ageUnknown {
-		f.trouble.onlyResent = p.Meta.Number
-	} else if !fills && s.watch&watchLate != 0 {
-		t.revise(f, s, l, r.cause)
-	}
+	return r.cause
 }
 
 // takeBack turns the only packet of a repetition into a late original.
