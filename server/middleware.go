@@ -160,10 +160,11 @@ func hostOf(hostport string) string {
 	return strings.ToLower(strings.Trim(strings.TrimSuffix(host, "."), "[]"))
 }
 
-// allowedHost: an address cannot be pointed elsewhere, and localhost never leaves the machine.
+// allowedHost: an address cannot be pointed elsewhere, localhost never leaves the machine, and a name without a dot is
+// nobody's on the Internet.
 func (s *Server) allowedHost(hostport string) bool {
 	host := hostOf(hostport)
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if host != "" && !strings.ContainsAny(host, ".:") || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
 	if _, err := netip.ParseAddr(host); err == nil {

@@ -12,6 +12,7 @@ func TestAllowedHosts(t *testing.T) {
 	s := &Server{opt: Options{AllowedHosts: []string{"rocelens.corp.example"}}}
 	for host, want := range map[string]bool{
 		"127.0.0.1:8790": true, "[::1]:8790": true, "localhost:8790": true, "LOCALHOST": true, "a.localhost:1": true, "10.0.0.7": true,
+		"gpu-17:8790":           true,
 		"rocelens.corp.example": true, "Rocelens.Corp.Example:443": true, "rocelens.corp.example.": true,
 		"evil.example:8790": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "": false,
 	} {

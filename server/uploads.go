@@ -199,8 +199,13 @@ func (u *uploads) finish(ctx context.Context, info handler.FileInfo) (uuid.UUID,
 	return c.Id, nil
 }
 
-// recover takes in uploads that were whole when an earlier run ended.
+// recover takes in uploads that were whole when an earlier run ended, and removes direct ones, which nobody continues.
 func (u *uploads) recover(ctx context.Context) {
+	for _, path := range u.store.direct() {
+		if err := os.Remove(path); err != nil {
+			u.s.log.LogAttrs(ctx, slog.LevelWarn, "broken upload not removed", slog.String("path", path), slog.String("error", err.Error()))
+		}
+	}
 	for _, id := range u.store.list() {
 		info, err := u.store.info(id)
 		if err != nil || info.Offset != info.Size {
@@ -255,7 +260,7 @@ func (u *uploads) direct(ctx context.Context, name string, body io.Reader, lengt
 	if err := errors.Join(opt.checkSize(length), opt.checkRoom(length)); err != nil {
 		return c, false, err
 	}
-	file, err := os.CreateTemp(opt.uploadDir(), "direct-*")
+	file, err := os.CreateTemp(opt.uploadDir(), directPattern)
 	if err != nil {
 		return c, false, fmt.Errorf("store upload: %w", uploadError(err))
 	}
@@ -319,7 +324,11 @@ func (a *tusAnswer) finish() {
 	if a.sent || a.status == 0 {
 		return
 	}
-	a.s.writeProblem(a.ResponseWriter, a.r, tusProblem(a.status, strings.TrimSpace(a.text.String())))
+	p := tusProblem(a.status, strings.TrimSpace(a.text.String()))
+	if a.status == http.StatusRequestEntityTooLarge && a.s.opt.MaxUpload > 0 {
+		p = problemf(kindTooLarge, "The file is larger than it was announced to be, or than %s, which is all that this service takes.", byteSize(a.s.opt.MaxUpload))
+	}
+	a.s.writeProblem(a.ResponseWriter, a.r, p)
 }
 
 // tusProblem makes a problem of what the tus handler says: "ERR_CODE: text", or a problem of ours as JSON.

@@ -56,6 +56,17 @@ func (s *hashingStore) list() []string {
 	return ids
 }
 
+// directPattern names the files of uploads in one request while they arrive.
+const directPattern = "direct-*"
+
+func (s *hashingStore) direct() []string {
+	files, err := filepath.Glob(filepath.Join(s.Path, directPattern))
+	if err != nil {
+		return nil
+	}
+	return files
+}
+
 // info reads what is known of an upload; its offset is its size when it has become a capture.
 func (s *hashingStore) info(id string) (handler.FileInfo, error) {
 	var info handler.FileInfo

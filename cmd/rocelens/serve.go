@@ -71,6 +71,7 @@ type serveCommand struct {
 	AllowHost    []string      `env:"ROCELENS_ALLOW_HOST" placeholder:"NAME" help:"Names under which browsers reach the service, beside localhost and addresses."`
 	MaxUpload    byteCount     `env:"ROCELENS_MAX_UPLOAD" default:"0" placeholder:"SIZE" help:"Largest file that is taken, for instance 20GiB. 0: what the disk holds."`
 	MaxUnpacked  byteCount     `env:"ROCELENS_MAX_UNPACKED" default:"256GiB" placeholder:"SIZE" help:"What may come out of one compressed file (${default})."`
+	DiskReserve  byteCount     `env:"ROCELENS_DISK_RESERVE" default:"256MiB" placeholder:"SIZE" help:"Uploads end when less than this would stay free (${default})."`
 	Workers      int           `env:"ROCELENS_WORKERS" default:"0" placeholder:"N" help:"Captures analysed at the same time. 0: one per two CPUs."`
 	UploadExpiry time.Duration `env:"ROCELENS_UPLOAD_EXPIRY" default:"24h" placeholder:"TIME" help:"When an upload that nobody continues is removed (${default})."`
 	Check        bool          `help:"Check the configuration and stop."`
@@ -108,7 +109,8 @@ func (c *serveCommand) config(std *streams) (service.Config, error) {
 	}
 	return service.Config{
 		Version: buildVersion().Version, Listen: c.Listen, DataDir: data, Database: c.database(),
-		MaxUpload: int64(c.MaxUpload), MaxUnpacked: int64(c.MaxUnpacked), Workers: c.Workers, UploadExpiry: c.UploadExpiry,
+		MaxUpload: int64(c.MaxUpload), MaxUnpacked: int64(c.MaxUnpacked), DiskReserve: int64(c.DiskReserve),
+		Workers: c.Workers, UploadExpiry: c.UploadExpiry,
 		AllowedHosts: c.AllowHost, Logger: logger,
 	}, nil
 }

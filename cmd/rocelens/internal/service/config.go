@@ -14,6 +14,7 @@ type Config struct {
 	Database     Database
 	MaxUpload    int64 // bytes; 0: as much as the disk holds
 	MaxUnpacked  int64 // bytes that may come out of one compressed file; 0: 256 GiB
+	DiskReserve  int64 // bytes that stay free; 0: 256 MiB
 	Workers      int
 	UploadExpiry time.Duration
 	AllowedHosts []string

@@ -34,6 +34,7 @@ import (
 // running is a service that was started by a test.
 type running struct {
 	base   string // http://127.0.0.1:PORT
+	dir    string // of its data
 	cancel context.CancelFunc
 	ended  chan struct{}
 	err    error // valid once ended is closed
@@ -59,7 +60,7 @@ func (b *logBuffer) String() string {
 
 // launch starts a service and waits until it is ready.
 func launch(config service.Config) (*running, error) {
-	r := &running{ended: make(chan struct{}), log: &logBuffer{}}
+	r := &running{dir: config.DataDir, ended: make(chan struct{}), log: &logBuffer{}}
 	config.Version, config.Listen = "v0.0.0-test", "127.0.0.1:0"
 	config.Database.Name = "rocelens"
 	config.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -128,6 +129,22 @@ func (s *sharedService) stop() error {
 		return nil
 	}
 	return errors.Join(s.r.stop(), os.RemoveAll(s.dir))
+}
+
+// troubles are the lines of the shared service's log that tell of some.
+func (s *sharedService) troubles() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r == nil {
+		return ""
+	}
+	var out []string
+	for line := range strings.Lines(s.r.log.String()) {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
 }
 
 func web(t *testing.T) *running {

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	code := m.Run()
+	if code != 0 {
+		fmt.Fprintln(os.Stderr, shared.troubles())
+	}
 	if err := shared.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)

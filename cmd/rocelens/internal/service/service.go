@@ -70,7 +70,7 @@ func serve(ctx context.Context, config *Config, dir string, db *database, listen
 	files, built := web.FS()
 	options := server.Options{
 		Version: config.Version, DataDir: dir, MaxUpload: config.MaxUpload, MaxUnpacked: config.MaxUnpacked,
-		Workers: config.Workers, UploadExpiry: config.UploadExpiry, AllowedHosts: config.AllowedHosts, Logger: config.Logger,
+		Workers: config.Workers, UploadExpiry: config.UploadExpiry, DiskReserve: config.DiskReserve, AllowedHosts: config.AllowedHosts, Logger: config.Logger,
 		Embedded: db.embedded != nil, Unpacker: unpacker{},
 	}
 	if built {
@@ -84,7 +84,7 @@ func serve(ctx context.Context, config *Config, dir string, db *database, listen
 		return err
 	}
 	defer s.Close()
-	ctx, fail := context.WithCancelCause(ctx)
+	serving, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if db.embedded != nil {
 		// A database that is gone for good ends the service, rather than have it answer everything with errors.
@@ -101,9 +101,9 @@ func serve(ctx context.Context, config *Config, dir string, db *database, listen
 	if err := ready(listener.Addr()); err != nil {
 		return fmt.Errorf("say that the service is ready: %w", err)
 	}
-	err = s.Serve(ctx, listener)
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		err = errors.Join(cause, err)
+	err = s.Serve(serving, listener)
+	if ctx.Err() == nil { // nobody asked for the end
+		err = errors.Join(context.Cause(serving), err)
 	}
 	config.Logger.LogAttrs(ctx, slog.LevelInfo, "stopped serving")
 	return err

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,6 +47,27 @@ func (r *running) offset(t *testing.T, location string) (int, http.Header) {
 	n, err := strconv.Atoi(got.header.Get("Upload-Offset"))
 	require.NoError(t, err)
 	return n, got.header
+}
+
+// hang sends a part of what it announces and keeps the connection open, after the service has taken the part.
+func (r *running) hang(t *testing.T, location string, announced int, content []byte) net.Conn {
+	t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(connection, "PATCH %s HTTP/1.1\r\nHost: localhost\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"+
+		"Content-Type: application/offset+octet-stream\r\nContent-Length: %d\r\n\r\n", location, announced)
+	require.NoError(t, err)
+	_, err = connection.Write(content)
+	require.NoError(t, err)
+	path := filepath.Join(r.dir, "uploads", filepath.Base(location))
+	for ticker := time.NewTicker(10 * time.Millisecond); ; <-ticker.C {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		if info.Size() == int64(len(content)) {
+			ticker.Stop()
+			return connection
+		}
+	}
 }
 
 // breakOff sends a part of what it announces, then resets the connection.
@@ -123,6 +146,17 @@ func TestUploadProtocol(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.do(t, http.MethodHead, location, nil, "Tus-Resumable", "1.0.0").status)
 }
 
+func TestUploadsWithoutRoomOnTheDisk(t *testing.T) {
+	s := start(t, service.Config{DiskReserve: 1 << 60})
+	direct := s.do(t, http.MethodPost, "/api/v1/captures?name=a", strings.NewReader("abc"), "Content-Type", "application/octet-stream")
+	require.Contains(t, *direct.problem(t, http.StatusInsufficientStorage).Detail, "The file has 3 bytes, and the disk of the data directory has room for 0 bytes")
+	tus := s.do(t, http.MethodPost, "/api/v1/uploads/", nil, "Tus-Resumable", "1.0.0", "Upload-Length", "5")
+	require.Contains(t, *tus.problem(t, http.StatusInsufficientStorage).Detail, "delete captures")
+	var page api.CaptureList
+	s.get(t, "/captures").into(t, &page)
+	require.Empty(t, page.Captures)
+}
+
 func TestDirectUploadIsLimited(t *testing.T) {
 	s := web(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/api/v1/captures?name=large", endless{})
@@ -158,14 +192,21 @@ func TestUploadAndAnalysisGoOnAfterARestart(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, s.patch(t, location, 0, content[:1000]).status)
 	large, truth := generated(t, 132, 400_000)
 	busy, _ := s.upload(t, "busy.pcap", large)
-	other, otherTruth := generated(t, 133, 300)
+	other, _ := generated(t, 133, 300)
 	waiting, _ := s.upload(t, "waiting.pcap", other)
+	third, alsoTruth := generated(t, 134, 300)
+	also, _ := s.upload(t, "also waiting.pcap", third)
 	c := s.until(t, busy.Id, func(c api.Capture) bool { return c.Progress != nil && c.Progress.Packets > 0 || c.Analyzed })
 	require.Equal(t, api.CaptureStatusAnalyzing, c.Status, "the service is stopped in the middle")
+	open := s.begin(t, "open.pcap", len(content))
+	hanging := s.hang(t, open, len(content), content[:5000])
 	began := time.Now()
 	stopped = true
 	require.NoError(t, s.stop(), "%s", s.log)
 	require.Less(t, time.Since(began), time.Minute)
+	require.NoError(t, hanging.Close())
+	// A deletion that was begun is finished by the next start.
+	require.NoError(t, os.WriteFile(filepath.Join(config.DataDir, "captures", waiting.Id.String()+".deleted"), nil, 0o600))
 
 	s = start(t, config)
 	c = s.analysed(t, busy.Id)
@@ -173,11 +214,14 @@ func TestUploadAndAnalysisGoOnAfterARestart(t *testing.T) {
 	require.EqualValues(t, truth.Packets, c.Totals.Packets)
 	require.Equal(t, [][]any{{float64(truth.Packets)}}, s.sql(t, "SELECT toUInt32(count()) FROM packets WHERE capture_id = '"+busy.Id.String()+"'"),
 		"nothing of the first attempt is left")
-	c = s.analysed(t, waiting.Id)
+	c = s.analysed(t, also.Id)
 	require.Equal(t, api.CaptureStatusDone, c.Status, "%v", c.Message)
-	require.EqualValues(t, otherTruth.Packets, c.Totals.Packets)
+	require.EqualValues(t, alsoTruth.Packets, c.Totals.Packets)
+	s.get(t, "/captures/"+waiting.Id.String()).problem(t, http.StatusNotFound)
 
-	offset, _ := s.offset(t, location)
+	offset, _ := s.offset(t, open)
+	require.Equal(t, 5000, offset, "what had arrived of an open upload was kept")
+	offset, _ = s.offset(t, location)
 	require.Equal(t, 1000, offset)
 	got := s.patch(t, location, offset, content[offset:])
 	require.Equal(t, http.StatusNoContent, got.status, "%s", got.body)
