@@ -1,0 +1,72 @@
+// Command rocelens-agent watches network interfaces for RDMA over Ethernet and reports the flows it sees.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// version is set when a release is built: -ldflags "-X main.version=v1.2.3".
+var version string
+
+type commandLine struct {
+	Run     runCommand       `cmd:"" help:"Capture on an interface and print flows as JSON lines."`
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// The second signal kills, should the first have been handled too slowly.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var root commandLine
+	exited := -1
+	parser, err := kong.New(&root,
+		kong.Name("rocelens-agent"),
+		kong.Description("Watch network interfaces for RDMA over Ethernet."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": "rocelens-agent " + version},
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(stdout, (*io.Writer)(nil)),
+	)
+	if err != nil {
+		fmt.Fprintf(stderr, "rocelens-agent: %v\n", err)
+		return exitFailure
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "rocelens-agent: %v (see rocelens-agent --help)\n", err)
+		return exitUsage
+	}
+	if err := command.Run(); err != nil && !errors.Is(err, syscall.EPIPE) {
+		fmt.Fprintf(stderr, "rocelens-agent: %v\n", err)
+		return exitFailure
+	}
+	return 0
+}

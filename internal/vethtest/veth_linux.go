@@ -1,0 +1,115 @@
+// Package vethtest gives tests a cable: two network namespaces joined by a pair of virtual Ethernet interfaces.
+package vethtest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// End is one end of the cable.
+type End struct {
+	Namespace string
+	Interface string
+}
+
+// Pair makes a cable and takes it away after the test. Tests skip where that is not allowed.
+func Pair(t testing.TB) (left, right End) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces need root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("network namespaces need the program ip (iproute2)")
+	}
+	tag := fmt.Sprintf("%x", os.Getpid()&0xffff)
+	left, right = End{"rll" + tag, "rll" + tag}, End{"rlr" + tag, "rlr" + tag}
+	for _, e := range []End{left, right} {
+		if out, err := exec.CommandContext(t.Context(), "ip", "netns", "add", e.Namespace).CombinedOutput(); err != nil {
+			t.Skipf("network namespaces cannot be made here: %s", out)
+		}
+		t.Cleanup(func() {
+			if out, err := exec.Command("ip", "netns", "delete", e.Namespace).CombinedOutput(); err != nil { //nolint:noctx // the test's context is over
+				t.Errorf("delete namespace: %s", out)
+			}
+		})
+	}
+	ip(t, "link add", left.Interface, "netns", left.Namespace, "type veth peer name", right.Interface, "netns", right.Namespace)
+	for _, e := range []End{left, right} {
+		ip(t, "-n", e.Namespace, "link set", e.Interface, "mtu 9000 up")
+	}
+	return left, right
+}
+
+func ip(t testing.TB, words ...string) {
+	t.Helper()
+	args := strings.Fields(strings.Join(words, " "))
+	if out, err := exec.CommandContext(t.Context(), "ip", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %s", strings.Join(args, " "), out)
+	}
+}
+
+// Go runs fn in a goroutine whose system calls see the namespace of this end. The returned channel is closed when
+// fn is done.
+func (e End) Go(t testing.TB, fn func()) <-chan struct{} {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The thread is never unlocked, so it ends with the goroutine and carries the namespace nowhere.
+		runtime.LockOSThread()
+		f, err := os.Open("/run/netns/" + e.Namespace)
+		if err != nil {
+			t.Errorf("open namespace: %v", err)
+			return
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
+			t.Errorf("enter namespace: %v", err)
+			return
+		}
+		fn()
+	}()
+	return done
+}
+
+// Send puts frames on the cable at this end.
+func (e End) Send(t testing.TB, frames [][]byte) {
+	t.Helper()
+	<-e.Go(t, func() {
+		i, err := net.InterfaceByName(e.Interface)
+		if err != nil {
+			t.Errorf("find interface: %v", err)
+			return
+		}
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Errorf("open packet socket: %v", err)
+			return
+		}
+		defer unix.Close(fd) //nolint:errcheck // nothing is left to be lost
+		for _, frame := range frames {
+			// The kernel fills in the protocol from the frame when it is 0, but not for tagged frames.
+			var order [2]byte
+			copy(order[:], frame[12:14])
+			address := unix.SockaddrLinklayer{Ifindex: i.Index, Protocol: binary.NativeEndian.Uint16(order[:])}
+			if err := unix.Sendto(fd, frame, 0, &address); err != nil {
+				t.Errorf("send frame of %d bytes: %v", len(frame), err)
+				return
+			}
+		}
+	})
+}
+
+// Down switches the interface of this end off.
+func (e End) Down(t testing.TB) {
+	t.Helper()
+	ip(t, "-n", e.Namespace, "link set", e.Interface, "down")
+}
