@@ -241,7 +241,7 @@ func (s *Store) listCaptures(ctx context.Context, rest string, arguments ...any)
 	if err != nil {
 		return nil, fmt.Errorf("list captures: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer closing(&err, rows)
 	for rows.Next() {
 		c, err := scanCapture(rows, false)
 		if err != nil {

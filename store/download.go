@@ -61,7 +61,7 @@ func (s *Store) Download(ctx context.Context, statement string, format Format) (
 		return Download{}, fmt.Errorf("ask ClickHouse: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return Download{}, refusal(response)
+		return Download{}, s.refusal(response)
 	}
 	return Download{ContentType: response.Header.Get("Content-Type"), Body: response.Body}, nil
 }
@@ -69,7 +69,7 @@ func (s *Store) Download(ctx context.Context, statement string, format Format) (
 // maxRefusal bounds how much of an error's text is kept.
 const maxRefusal = 64 << 10
 
-func refusal(response *http.Response) error {
+func (s *Store) refusal(response *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 	if err = errors.Join(err, response.Body.Close()); err != nil {
 		return fmt.Errorf("ask ClickHouse: %w", err)
@@ -80,9 +80,13 @@ func refusal(response *http.Response) error {
 		return fmt.Errorf("ask ClickHouse: %s: %s", response.Status, message)
 	}
 	// The native protocol's texts have neither the code before nor the version behind.
-	_, message, _ = strings.Cut(message, "DB::Exception: ")
+	if _, text, found := strings.Cut(message, "Exception: "); found {
+		message = text
+	}
 	if version := strings.LastIndex(message, " (version "); version >= 0 {
 		message = message[:version]
 	}
-	return &QueryError{Code: code, Name: errorName(message, strconv.Itoa(code)), Message: message}
+	name := s.errorNames[code]
+	message = strings.TrimSuffix(strings.TrimSuffix(message, "("+name+")"), ". ")
+	return &QueryError{Code: code, Name: name, Message: message}
 }

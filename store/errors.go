@@ -3,7 +3,8 @@ package store
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
+	"io"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -73,26 +74,36 @@ func canPass(err error) bool {
 }
 
 // queryError turns ClickHouse's answer into a QueryError and leaves all else alone.
-func queryError(err error) error {
+func (s *Store) queryError(err error) error {
 	var exception *clickhouse.Exception
 	if !errors.As(err, &exception) {
 		return err
 	}
-	return &QueryError{Code: int(exception.Code), Name: errorName(exception.Message, exception.Name), Message: exception.Message}
+	return &QueryError{Code: int(exception.Code), Name: s.errorNames[int(exception.Code)], Message: exception.Message}
 }
 
-// errorName is the upper-case name at the end of ClickHouse's text, in brackets before the version.
-func errorName(message, otherwise string) string {
-	for end := len(message); end > 0; {
-		closing := strings.LastIndexByte(message[:end], ')')
-		opening := strings.LastIndexByte(message[:max(closing, 0)], '(')
-		if closing < 0 || opening < 0 {
-			break
-		}
-		if word := message[opening+1 : closing]; word != "" && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "" {
-			return word
-		}
-		end = opening
+// readErrorNames asks the server for the names of its error codes, which the native protocol does not send.
+func (s *Store) readErrorNames(ctx context.Context) (err error) {
+	rows, err := s.conn.Query(ctx, "SELECT toInt64(number), errorCodeToName(number) AS name FROM numbers(2000) WHERE name != ''")
+	if err != nil {
+		return fmt.Errorf("ask for the names of errors: %w", err)
 	}
-	return otherwise
+	defer closing(&err, rows)
+	s.errorNames = map[int]string{}
+	for rows.Next() {
+		var code int64
+		var name string
+		if err := rows.Scan(&code, &name); err != nil {
+			return fmt.Errorf("ask for the names of errors: %w", err)
+		}
+		s.errorNames[int(code)] = name
+	}
+	return rows.Err()
+}
+
+// closing closes c at the end of a function and keeps an error of that with the function's own.
+func closing(err *error, c io.Closer) {
+	if closed := c.Close(); closed != nil {
+		*err = errors.Join(*err, closed)
+	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"reflect"
@@ -296,7 +295,7 @@ func (s *Store) selectFlows(ctx context.Context, rest string, arguments ...any) 
 	if err != nil {
 		return nil, fmt.Errorf("read flows: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer closing(&err, rows)
 	for rows.Next() {
 		var row flowRow
 		if err := rows.ScanStruct(&row); err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -237,7 +236,7 @@ func (s *Store) selectPackets(ctx context.Context, rest string, arguments ...any
 	if err != nil {
 		return nil, fmt.Errorf("read packets: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer closing(&err, rows)
 	for rows.Next() {
 		var packet Packet
 		if err := rows.ScanStruct(&packet); err != nil {

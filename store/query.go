@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"time"
 
@@ -78,7 +79,7 @@ func (s *Store) Stream(ctx context.Context, statement string, begin func([]Colum
 	if err != nil {
 		return Statistics{}, fmt.Errorf("connect to ClickHouse: %w", err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer closing(&err, conn)
 
 	start := time.Now()
 	ctx, cancel := withoutDeadline(ctx)
@@ -88,14 +89,18 @@ func (s *Store) Stream(ctx context.Context, statement string, begin func([]Colum
 		statistics.BytesRead += p.Bytes
 	}))
 	rows, err := conn.Query(running, statement)
+	if errors.Is(err, io.EOF) && conn.Ping(ctx) == nil { // a statement without an answer, such as SET
+		begin([]Column{})
+		return statistics, nil
+	}
 	if err != nil {
-		return statistics, queryError(err)
+		return statistics, s.queryError(err)
 	}
 	defer func() {
 		cancel() // otherwise Close reads the rest of the answer
 		closed := rows.Close()
 		if err == nil && !errors.Is(closed, context.Canceled) {
-			err = queryError(closed)
+			err = s.queryError(closed)
 		}
 		statistics.Elapsed = time.Since(start)
 	}()
@@ -121,7 +126,7 @@ func (s *Store) Stream(ctx context.Context, statement string, begin func([]Colum
 			return statistics, err
 		}
 	}
-	return statistics, queryError(rows.Err())
+	return statistics, s.queryError(rows.Err())
 }
 
 // withoutDeadline is ctx without its deadline, which clickhouse-go would send as a limit on the query that

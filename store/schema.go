@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -46,7 +45,7 @@ func (s *Store) tables(ctx context.Context) (tables []Table, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer closing(&err, rows)
 	for rows.Next() {
 		var t Table
 		if err := rows.Scan(&t.Name, &t.Comment, &t.Rows, &t.Bytes); err != nil {
@@ -63,7 +62,7 @@ func (s *Store) tableColumns(ctx context.Context, tables []Table) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer closing(&err, rows)
 	for rows.Next() {
 		var table string
 		var c TableColumn

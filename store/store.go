@@ -121,6 +121,8 @@ type Store struct {
 	cancel  context.CancelFunc
 	reader  Account
 	http    *http.Client
+	// errorNames are ClickHouse's names of its error codes.
+	errorNames map[int]string
 	// disabled is why users' SQL is not run, nil when it is.
 	disabled *DisabledError
 
@@ -143,7 +145,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to ClickHouse at %s: %w", config.Address, err)
 	}
-	if err := s.makeStaging(ctx); err != nil {
+	if err := errors.Join(s.makeStaging(ctx), s.readErrorNames(ctx)); err != nil {
 		return nil, errors.Join(err, s.conn.Close())
 	}
 	s.makeReader(ctx)
@@ -164,7 +166,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("connect to ClickHouse at %s: %w", s.config.Address, err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer closing(&err, conn)
 	server, err := conn.ServerVersion()
 	if err != nil {
 		return fmt.Errorf("connect to ClickHouse at %s: %w", s.config.Address, err)

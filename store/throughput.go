@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -83,7 +82,7 @@ func (s *Store) fill(ctx context.Context, series *Throughput, condition string, 
 	if err != nil {
 		return fmt.Errorf("read a series: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer closing(&err, rows)
 	for rows.Next() {
 		var bucket int64
 		var sums [5]uint64

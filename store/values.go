@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"net"
 	"net/netip"
 	"reflect"
@@ -84,6 +85,10 @@ func known(v reflect.Value, column string) (any, bool) {
 		}
 		return value.UTC().Format(time.RFC3339Nano), true
 	case time.Duration:
+		return value.String(), true
+	case big.Int:
+		return value.String(), true
+	case *big.Int:
 		return value.String(), true
 	case interface{ MarshalJSON() ([]byte, error) }:
 		return fromJSON(value)

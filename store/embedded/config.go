@@ -42,6 +42,10 @@ const configTemplate = `<clickhouse>
   <mark_cache_size>134217728</mark_cache_size>
   <max_table_size_to_drop>0</max_table_size_to_drop>
   <max_partition_size_to_drop>0</max_partition_size_to_drop>
+  <merge_tree>
+    <auto_statistics_types></auto_statistics_types>
+    <min_columns_to_activate_adaptive_write_buffer>1</min_columns_to_activate_adaptive_write_buffer>
+  </merge_tree>
 </clickhouse>
 `
 
