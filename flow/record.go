@@ -159,6 +159,8 @@ type Observation struct {
 }
 
 // Revision replaces the flags of an earlier packet, once a later one has told what it was. Number 0: none.
+// An observation carries one at most, not always of its own flow; others follow with the next observations,
+// and [Tracker.Revised] hands out what is left after the last packet. Counters are right at once.
 type Revision struct {
 	Number uint64
 	Flags  Flags
