@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/mad"
@@ -253,9 +254,9 @@ func (g *group) hex20(name, field string, offset int) {
 	n.Meaning = fmt.Sprintf("0x%05x", n.Value)
 }
 
-// gid adds a GID under one of two names, as tshark does: IPv4 addresses have their own.
+// gid adds a GID; tshark has a name of its own for the IPv4 addresses of a primary path.
 func (g *group) gid(name, field string, offset int) {
-	if g.has(offset, 16) && mad.GID(g.data[offset:offset+16]).Addr().Is4() {
+	if strings.Contains(field, ".prim_") && g.has(offset, 16) && mad.GID(g.data[offset:offset+16]).Addr().Is4() {
 		field += "_ipv4"
 	}
 	g.address(name, field, offset, 16)
