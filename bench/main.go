@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +59,7 @@ func (cl *commandLine) run(ctx context.Context, out io.Writer) error {
 	}
 	if cl.Rocelens == "" {
 		cl.Rocelens = filepath.Join(cl.Directory, "rocelens")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", cl.Rocelens, "./cmd/rocelens")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", cl.Rocelens, "./cmd/rocelens") //nolint:gosec // the caller says where to
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
@@ -165,7 +164,7 @@ func compare(ctx context.Context, out io.Writer, contenders []contender, runs in
 }
 
 func clock(ctx context.Context, args []string) (time.Duration, error) {
-	command := exec.CommandContext(ctx, args[0], args[1:]...)
+	command := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the contenders are listed above
 	start := time.Now()
 	err := command.Run() // both outputs go to the null device
 	return time.Since(start), err
@@ -179,15 +178,13 @@ func median(d []time.Duration) time.Duration {
 // machine names the processor as Linux does, and what runs on it.
 func machine() string {
 	name := "unknown processor"
-	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		scanner := bufio.NewScanner(f)
-		for scanner.Scan() {
-			if key, value, ok := strings.Cut(scanner.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
 				name = strings.TrimSpace(value)
 				break
 			}
 		}
-		f.Close() //nolint:errcheck // it was only read
 	}
 	return fmt.Sprintf("%s, %d cores, %s/%s, %s", name, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

@@ -67,7 +67,7 @@ type Flow struct {
 	RNRTimerMaxNS             *int64            `json:"rnr_timer_max_ns"`
 	CNPs                      uint64            `json:"cnps"`
 	CEMarked                  flow.Count        `json:"ce_marked"`
-	ECTMarked                 flow.Count        `json:"ect_marked"`
+	ECTMarked                 flow.Count        `json:"ect_marked"` //nolint:misspell // ECN-capable transport
 	ICRCGood                  uint64            `json:"icrc_good"`
 	ICRCBad                   uint64            `json:"icrc_bad"`
 	ICRCUndetermined          uint64            `json:"icrc_undetermined"`

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -312,7 +311,7 @@ func TestFindingsEqualTheTruth(t *testing.T) {
 			resent += n
 		}
 	}
-	assert.EqualValues(t, truth.Retransmitted, resent, "the flows add up to the totals")
+	assert.Equal(t, truth.Retransmitted, uint64(resent), "the flows add up to the totals")
 }
 
 func TestInterruptedPrintsNothing(t *testing.T) {
@@ -503,7 +502,7 @@ func TestUnits(t *testing.T) {
 		assert.Equal(t, want, countText(n))
 	}
 	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 9_999: "10.0 kB", 99_960: "100 kB", 999_500: "1.00 MB", 1_088_802_612: "1.09 GB"} {
-		assert.Equal(t, want, bytesText(n), fmt.Sprint(n))
+		assert.Equal(t, want, bytesText(n))
 	}
 	for ns, want := range map[int64]string{
 		0: "0 ns", 166_000: "166 µs", 1_280_000: "1.28 ms", 67_108_864: "67.1 ms", 16_700_000_000: "16.7 s",

@@ -138,7 +138,8 @@ func (b *builder) build(p *packet) []byte {
 // icrc is the invariant CRC of the packet whose headers begin at network, bth and payload (IBTA volume 1,
 // annexes A16 and A17).
 func (b *builder) icrc(f []byte, network, bth, payload int) uint32 {
-	m := append(b.masked[:0], f[network:payload]...)
+	b.masked = append(b.masked[:0], f[network:payload]...)
+	m := b.masked
 	if m[0]>>4 == 4 {
 		m[1], m[8], m[10], m[11] = 0xff, 0xff, 0xff, 0xff
 	} else {
@@ -150,7 +151,6 @@ func (b *builder) icrc(f []byte, network, bth, payload int) uint32 {
 		m[at-2], m[at-1] = 0xff, 0xff
 	}
 	m[at+4] = 0xff
-	b.masked = m
 	return crc32.Update(crc32.Update(b.initial, crc32.IEEETable, m), crc32.IEEETable, f[payload:])
 }
 

@@ -25,7 +25,7 @@ func Generate(w io.Writer, format pcapfile.Format, cfg Config) (Truth, error) {
 	if err != nil {
 		return Truth{}, err
 	}
-	random := rand.New(rand.NewPCG(cfg.Seed, 0x726f6365))
+	random := rand.New(rand.NewPCG(cfg.Seed, 0x726f6365)) //nolint:gosec // has to be the same again
 	g := generator{cfg: &cfg, builder: newBuilder(random), writer: writer}
 	g.burst = burst{cfg: &cfg, random: random, truth: &g.truth}
 	g.truth.Connections = uint64(cfg.Connections)
@@ -96,7 +96,8 @@ func (g *generator) write(t int64, data []byte) error {
 // background returns a frame of another protocol between the hosts of p: ARP and TCP take turns.
 func (b *builder) background(p *packet, n uint64) []byte {
 	from, to := &p.conn.ends[0], &p.conn.ends[1]
-	f := append(b.frame[:0], to.mac[:]...)
+	f := b.frame[:0]
+	f = append(f, to.mac[:]...)
 	f = append(f, from.mac[:]...)
 	source, destination := address(IPv4, 10, 16, uint16(n%hosts)), address(IPv4, 10, 17, uint16(n%hosts))
 	if n%2 == 0 {

@@ -24,7 +24,7 @@ type Sent struct {
 // pad, and returns them in their order.
 func Opcodes(w io.Writer, format pcapfile.Format, seed uint64) ([]Sent, error) {
 	cfg := Default()
-	random := rand.New(rand.NewPCG(seed, 0x6f70))
+	random := rand.New(rand.NewPCG(seed, 0x6f70)) //nolint:gosec // has to be the same again
 	out := bufio.NewWriter(w)
 	writer, err := pcapfile.NewWriter(out, format, pcapfile.WriterOptions{Nanosecond: true})
 	if err != nil {

@@ -21,45 +21,45 @@ type End struct {
 }
 
 // Pair makes a cable and takes it away after the test. Tests skip where that is not allowed.
-func Pair(t testing.TB) (left, right End) {
-	t.Helper()
+func Pair(tb testing.TB) (left, right End) {
+	tb.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("network namespaces need root")
+		tb.Skip("network namespaces need root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("network namespaces need the program ip (iproute2)")
+		tb.Skip("network namespaces need the program ip (iproute2)")
 	}
 	tag := fmt.Sprintf("%x", os.Getpid()&0xffff)
 	left, right = End{"rll" + tag, "rll" + tag}, End{"rlr" + tag, "rlr" + tag}
 	for _, e := range []End{left, right} {
-		if out, err := exec.CommandContext(t.Context(), "ip", "netns", "add", e.Namespace).CombinedOutput(); err != nil {
-			t.Skipf("network namespaces cannot be made here: %s", out)
+		if out, err := exec.CommandContext(tb.Context(), "ip", "netns", "add", e.Namespace).CombinedOutput(); err != nil { //nolint:gosec // a name of our own
+			tb.Skipf("network namespaces cannot be made here: %s", out)
 		}
-		t.Cleanup(func() {
-			if out, err := exec.Command("ip", "netns", "delete", e.Namespace).CombinedOutput(); err != nil { //nolint:noctx // the test's context is over
-				t.Errorf("delete namespace: %s", out)
+		tb.Cleanup(func() {
+			if out, err := exec.Command("ip", "netns", "delete", e.Namespace).CombinedOutput(); err != nil { //nolint:gosec,noctx // a name of our own; the test's context is over
+				tb.Errorf("delete namespace: %s", out)
 			}
 		})
 	}
-	ip(t, "link add", left.Interface, "netns", left.Namespace, "type veth peer name", right.Interface, "netns", right.Namespace)
+	ip(tb, "link add", left.Interface, "netns", left.Namespace, "type veth peer name", right.Interface, "netns", right.Namespace)
 	for _, e := range []End{left, right} {
-		ip(t, "-n", e.Namespace, "link set", e.Interface, "mtu 9000 up")
+		ip(tb, "-n", e.Namespace, "link set", e.Interface, "mtu 9000 up")
 	}
 	return left, right
 }
 
-func ip(t testing.TB, words ...string) {
-	t.Helper()
+func ip(tb testing.TB, words ...string) {
+	tb.Helper()
 	args := strings.Fields(strings.Join(words, " "))
-	if out, err := exec.CommandContext(t.Context(), "ip", args...).CombinedOutput(); err != nil {
-		t.Fatalf("ip %s: %s", strings.Join(args, " "), out)
+	if out, err := exec.CommandContext(tb.Context(), "ip", args...).CombinedOutput(); err != nil { //nolint:gosec // words of tests
+		tb.Fatalf("ip %s: %s", strings.Join(args, " "), out)
 	}
 }
 
 // Go runs fn in a goroutine whose system calls see the namespace of this end. The returned channel is closed when
 // fn is done.
-func (e End) Go(t testing.TB, fn func()) <-chan struct{} {
-	t.Helper()
+func (e End) Go(tb testing.TB, fn func()) <-chan struct{} {
+	tb.Helper()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -67,12 +67,12 @@ func (e End) Go(t testing.TB, fn func()) <-chan struct{} {
 		runtime.LockOSThread()
 		f, err := os.Open("/run/netns/" + e.Namespace)
 		if err != nil {
-			t.Errorf("open namespace: %v", err)
+			tb.Errorf("open namespace: %v", err)
 			return
 		}
 		defer f.Close() //nolint:errcheck // it was only read
 		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-			t.Errorf("enter namespace: %v", err)
+			tb.Errorf("enter namespace: %v", err)
 			return
 		}
 		fn()
@@ -81,17 +81,17 @@ func (e End) Go(t testing.TB, fn func()) <-chan struct{} {
 }
 
 // Send puts frames on the cable at this end.
-func (e End) Send(t testing.TB, frames [][]byte) {
-	t.Helper()
-	<-e.Go(t, func() {
+func (e End) Send(tb testing.TB, frames [][]byte) {
+	tb.Helper()
+	<-e.Go(tb, func() {
 		i, err := net.InterfaceByName(e.Interface)
 		if err != nil {
-			t.Errorf("find interface: %v", err)
+			tb.Errorf("find interface: %v", err)
 			return
 		}
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
-			t.Errorf("open packet socket: %v", err)
+			tb.Errorf("open packet socket: %v", err)
 			return
 		}
 		defer unix.Close(fd) //nolint:errcheck // nothing is left to be lost
@@ -101,7 +101,7 @@ func (e End) Send(t testing.TB, frames [][]byte) {
 			copy(order[:], frame[12:14])
 			address := unix.SockaddrLinklayer{Ifindex: i.Index, Protocol: binary.NativeEndian.Uint16(order[:])}
 			if err := unix.Sendto(fd, frame, 0, &address); err != nil {
-				t.Errorf("send frame of %d bytes: %v", len(frame), err)
+				tb.Errorf("send frame of %d bytes: %v", len(frame), err)
 				return
 			}
 		}
@@ -109,7 +109,7 @@ func (e End) Send(t testing.TB, frames [][]byte) {
 }
 
 // Down switches the interface of this end off.
-func (e End) Down(t testing.TB) {
-	t.Helper()
-	ip(t, "-n", e.Namespace, "link set", e.Interface, "down")
+func (e End) Down(tb testing.TB) {
+	tb.Helper()
+	ip(tb, "-n", e.Namespace, "link set", e.Interface, "down")
 }
