@@ -12,9 +12,10 @@ export function ServiceBanner() {
   useEffect(
     () =>
       onUnreachable(() => {
-        if (queryClient.getQueryState(serviceQuery.queryKey)?.status !== "error") {
-          void queryClient.invalidateQueries({ queryKey: serviceQuery.queryKey });
-        }
+        const state = queryClient.getQueryState(serviceQuery.queryKey);
+        // Its own silence is reported here too; asking again at once would never end.
+        if (state?.status === "error" || state?.fetchStatus === "fetching") return;
+        void queryClient.refetchQueries({ queryKey: serviceQuery.queryKey });
       }),
     [queryClient],
   );

@@ -108,13 +108,14 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
       axes: [
         {
           ...axis,
+          size: 24,
           space: 90,
           values: (_plot, ticks) => {
             const increment = (ticks[1] ?? 1) - (ticks[0] ?? 0);
             return ticks.map((tick) => axisTime(tick, increment));
           },
         },
-        { ...axis, size: AXIS_WIDTH, space: 34, values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? "0" : formatBitRate(tick))) },
+        { ...axis, size: AXIS_WIDTH, space: 28, values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? "0" : formatBitRate(tick))) },
       ],
       series: [
         {},

@@ -82,7 +82,7 @@ type Features = typeof features;
 const OVERSCAN = 12;
 const HEADER_HEIGHT = 30;
 /** Left and right padding of a row, as in the style sheet. */
-const ROW_PADDING = 12;
+const ROW_PADDING = 8;
 
 function rowStyle(start: number, height: number, template: string): CSSProperties {
   return { transform: `translateY(${start}px)`, height, gridTemplateColumns: template };

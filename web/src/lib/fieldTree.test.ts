@@ -37,7 +37,7 @@ describe("bytes to fields", () => {
     expect(deepestAt(tree, 13)).toEqual(["0.2"]);
     expect(deepestAt(tree, 14)).toEqual(["1.0"]);
   });
-  it("lists fields that share a byte, narrowest first", () => {
+  it("lists fields that share a byte, in their order", () => {
     expect(deepestAt(tree, 15)).toEqual(["1.1", "1.2", "1.3"]);
   });
   it("falls back to the group where no field covers the byte, and to nothing outside", () => {

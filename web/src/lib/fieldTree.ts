@@ -56,17 +56,17 @@ export function rangeOf(node: FieldNode): ByteRange | undefined {
 }
 
 /**
- * Paths of the deepest fields that cover a byte, narrowest first. Several where fields share a byte bit by bit.
- * A shorter field wins over a longer one of the same depth, so a gap never hides a field.
+ * Paths of the deepest fields that cover a byte, in their order. Several where fields share a byte bit by bit.
+ * A field of fewer bytes comes before a longer one of the same depth, so a gap never hides a field.
  */
 export function deepestAt(root: FieldNode, offset: number): string[] {
-  const found: { path: string; depth: number; bits: number; order: number }[] = [];
+  const found: { path: string; depth: number; length: number; order: number }[] = [];
   let order = 0;
   const walk = (nodes: readonly FieldNode[], prefix: string, depth: number): void => {
     for (const [index, node] of nodes.entries()) {
       const path = prefix === "" ? String(index) : `${prefix}.${index}`;
       if (node.length > 0 && offset >= node.offset && offset < node.offset + node.length) {
-        found.push({ path, depth, bits: node.bit_length ?? node.length * 8, order: order++ });
+        found.push({ path, depth, length: node.length, order: order++ });
       }
       // Children may lie outside of a group that has no bytes of its own.
       walk(node.children ?? [], path, depth + 1);
@@ -76,7 +76,7 @@ export function deepestAt(root: FieldNode, offset: number): string[] {
   const parents = new Set(found.flatMap((hit) => ancestors(hit.path)));
   return found
     .filter((hit) => !parents.has(hit.path))
-    .toSorted((a, b) => b.depth - a.depth || a.bits - b.bits || a.order - b.order)
+    .toSorted((a, b) => b.depth - a.depth || a.length - b.length || a.order - b.order)
     .map((hit) => hit.path);
 }
 

@@ -20,7 +20,7 @@ import { useDropZone } from "./useDropZone";
 
 const route = getRouteApi("/");
 
-const FORMATS = "pcap and pcapng, also compressed with gzip or zstd";
+const FORMATS = "pcap and pcapng, plain or compressed with gzip, zstd or xz";
 
 function NoCaptures({ onChoose }: { onChoose: () => void }) {
   const { data: service } = useQuery(serviceQuery);

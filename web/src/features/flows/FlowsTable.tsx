@@ -1,4 +1,4 @@
-import { Button, Checkbox, Menu, TextInput } from "@mantine/core";
+import { Button, Menu, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconColumns3, IconSearch } from "@tabler/icons-react";
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
@@ -110,19 +110,17 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
             {columns
               .filter(({ id }) => id !== "source")
               .map(({ id, header, title }) => (
-                <Menu.Item
+                <Menu.CheckboxItem
                   key={id}
-                  role="menuitemcheckbox"
-                  aria-checked={!hidden.has(id)}
-                  leftSection={<Checkbox size="xs" readOnly tabIndex={-1} aria-hidden checked={!hidden.has(id)} />}
-                  onClick={() => {
+                  checked={!hidden.has(id)}
+                  onChange={() => {
                     const next = new Set(hidden);
                     if (!next.delete(id)) next.add(id);
                     onState({ columns: columnChanges(next, columnIds, HIDDEN_BY_DEFAULT) });
                   }}
                 >
                   {title ?? header}
-                </Menu.Item>
+                </Menu.CheckboxItem>
               ))}
           </Menu.Dropdown>
         </Menu>

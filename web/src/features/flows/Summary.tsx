@@ -39,7 +39,7 @@ function TroubleTile({ capture, trouble }: { capture: Capture; trouble: Trouble 
 
 function Tile({ label, value, note }: { label: string; value: string | undefined; note?: string | undefined }) {
   return (
-    <div className={classes.tile}>
+    <div className={classes.tile} data-wide>
       <span className={classes.label}>{label}</span>
       <span className={classes.value}>
         {value ?? <Unknown why="the capture has not been analysed" />}
@@ -65,7 +65,7 @@ export function Summary({ capture }: { capture: Capture }) {
       <Tile
         label="Flows"
         value={totals && formatCount(totals.flows)}
-        note={totals && `in ${formatCount(totals.connections)} conn.`}
+        note={totals && `${formatCount(totals.connections)} conn.`}
       />
       {TROUBLES.map((trouble) => (
         <TroubleTile key={trouble.key} capture={capture} trouble={trouble} />

@@ -1,7 +1,6 @@
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import type { FieldNode } from "../../api/types";
 import { ancestors, nodeAt, visibleRows, type FieldRow } from "../../lib/fieldTree";
-import { formatHex } from "../../lib/format";
 import classes from "./FieldTree.module.css";
 
 interface Props {
@@ -16,16 +15,18 @@ function nameKey(tree: FieldNode, path: string): string {
 }
 
 /** Open at first: what this program is about. What lies below and above it waits. */
-const CLOSED_AT_FIRST = /^(frame|ethernet|802\.1|vlan|linux|ipv?4|ipv?6|internet|udp|user datagram|payload|grh|global route)/i;
+const CLOSED_AT_FIRST = /^(capture|ethernet|802\.1|vlan|qinq|linux|loopback|ipv4|ipv6|udp|payload|grh)/i;
+
+const LONGEST_VALUE = 48;
 
 function valueText(node: FieldNode): string | undefined {
   const { value } = node;
   if (value === undefined || value === null) return undefined;
-  if (typeof value === "number") {
-    return Number.isInteger(value) && value > 9 ? `${value} (${formatHex(value)})` : String(value);
-  }
+  if (typeof value === "number") return String(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // The bytes beside the tree show the rest.
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)} …` : text;
 }
 
 /** The fields of a packet as an ARIA tree. Arrow keys move and open, as in any tree. */

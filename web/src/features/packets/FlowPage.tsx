@@ -1,4 +1,6 @@
-import { Skeleton } from "@mantine/core";
+import { Button, Skeleton } from "@mantine/core";
+import { useLocalStorage } from "@mantine/hooks";
+import { IconChartHistogram } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { captureQuery, flowQuery } from "../../api/queries";
@@ -10,13 +12,14 @@ import { FlowFigures } from "./FlowFigures";
 import { PacketWorkspace } from "./PacketWorkspace";
 
 const route = getRouteApi("/captures/$captureId/flows/$flowId");
-const CHART_HEIGHT = 96;
+const CHART_HEIGHT = 112;
 
 /** One flow with the other direction of its connection, down to the bytes. */
 export function FlowPage() {
   const { captureId, flowId } = route.useParams();
   const state = route.useSearch();
   const navigate = route.useNavigate();
+  const [chart, setChart] = useLocalStorage({ key: "rocelens-flow-chart", defaultValue: true, getInitialValueInEffect: false });
   const capture = useQuery(captureQuery(captureId));
   const flow = useQuery(flowQuery(captureId, flowId));
   const reverseId = flow.data?.reverse_flow_id;
@@ -54,16 +57,23 @@ export function FlowPage() {
           {service}, {protocol}
         </span>
       }
+      actions={
+        <Button variant="default" leftSection={<IconChartHistogram size={14} />} aria-pressed={chart} onClick={() => setChart(!chart)}>
+          {chart ? "Hide chart" : "Show chart"}
+        </Button>
+      }
     >
       <FlowFigures captureId={captureId} flow={flow.data} reverse={reverse.data} />
-      <Throughput
-        capture={capture.data}
-        flowId={flowId}
-        from={state.from}
-        to={state.to}
-        height={CHART_HEIGHT}
-        onSpan={(from, to) => change({ from, to })}
-      />
+      {chart && (
+        <Throughput
+          capture={capture.data}
+          flowId={flowId}
+          from={state.from}
+          to={state.to}
+          height={CHART_HEIGHT}
+          onSpan={(from, to) => change({ from, to })}
+        />
+      )}
       <PacketWorkspace
         key={flowId}
         capture={capture.data}

@@ -198,7 +198,7 @@ export function PacketWorkspace({ capture, flowId, paired = false, state, onStat
           <Split
             name={beside ? "packet-beside" : "packet"}
             direction={beside ? "row" : "column"}
-            initial={beside ? 58 : 46}
+            initial={beside ? 58 : 40}
             label="Size of the list and the packet"
             first={list}
             second={

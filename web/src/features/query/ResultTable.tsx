@@ -26,16 +26,12 @@ export function ResultTable({ result }: { result: QueryResult }) {
   const columns = useMemo(
     () =>
       result.columns.map(({ name, type }, position): Column<Row> => {
-        const kind = kindOf(type);
-        const last = position === result.columns.length - 1;
         return {
           id: String(position),
           header: name,
           title: `${name}: ${type}`,
           width: columnWidth(name, result.rows.map((row) => row[position])),
-          ...(last && { grow: 1 }),
-          ...(kind === "number" && !last && { align: "right" as const }),
-          ...(kind === "number" && last && result.columns.length > 1 && { align: "right" as const }),
+          ...(kindOf(type) === "number" && { align: "right" as const }),
           mono: true,
           cell: cellAt(position),
         };

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+/** End to end: the real service, a real browser, real captures. One after the other, as they share the service. */
+export default defineConfig({
+  test: {
+    root: import.meta.dirname,
+    include: ["**/*.test.ts"],
+    environment: "node",
+    fileParallelism: false,
+    maxConcurrency: 1,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});
