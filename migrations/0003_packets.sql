@@ -2,11 +2,11 @@
 -- +goose Up
 CREATE TABLE IF NOT EXISTS packets
 (
-    `capture_id` UUID COMMENT 'Capture that the packet is in',
-    `number` UInt64 COMMENT 'Position in the capture, from 1, as Wireshark counts' CODEC(Delta(8), ZSTD(1)),
+    `capture_id` UUID COMMENT 'Capture that the packet is in' CODEC(ZSTD(1)),
+    `number` UInt64 COMMENT 'Position in the capture, from 1, as Wireshark counts' CODEC(DoubleDelta, ZSTD(1)),
     `time` Nullable(DateTime64(9, 'UTC')) COMMENT 'Time stamp; NULL when the capture has none' CODEC(Delta(8), ZSTD(1)),
     `interface` UInt32 COMMENT 'Interface of the capture, from 0' CODEC(ZSTD(1)),
-    `file_offset` Int64 COMMENT 'Where the packet''s record starts in the decompressed file; -1 when it is in none' CODEC(Delta(8), ZSTD(1)),
+    `file_offset` Int64 COMMENT 'Where the packet''s record starts in the decompressed file; -1 when it is in none' CODEC(DoubleDelta, ZSTD(1)),
     `captured_length` UInt32 COMMENT 'Bytes in the capture' CODEC(ZSTD(1)),
     `original_length` UInt32 COMMENT 'Bytes on the wire' CODEC(ZSTD(1)),
     `protocol` Enum8('other' = 0, 'RoCEv1' = 1, 'RoCEv2' = 2, 'InfiniBand' = 3, 'MetaRoCE' = 4, 'MRC' = 5, 'UET' = 6, 'veRoCE' = 7, 'iWARP' = 8, 'pause' = 9) COMMENT 'What the packet was recognised as',
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS packets
     `dscp` Nullable(UInt8) COMMENT 'DSCP' CODEC(ZSTD(1)),
     `ecn` Nullable(Enum8('Not-ECT' = 0, 'ECT(1)' = 1, 'ECT(0)' = 2, 'CE' = 3)) COMMENT 'ECN codepoint' CODEC(ZSTD(1)),
     `ttl` Nullable(UInt8) COMMENT 'TTL or hop limit' CODEC(ZSTD(1)),
-    `ip_id` Nullable(UInt16) COMMENT 'IPv4 identification' CODEC(ZSTD(1)),
+    `ip_id` Nullable(UInt16) COMMENT 'IPv4 identification' CODEC(Delta(2), ZSTD(1)),
     `flow_label` Nullable(UInt32) COMMENT 'IPv6 flow label' CODEC(ZSTD(1)),
     `source_port` Nullable(UInt16) COMMENT 'UDP source port' CODEC(ZSTD(1)),
     `destination_port` Nullable(UInt16) COMMENT 'UDP destination port' CODEC(ZSTD(1)),
