@@ -8,4 +8,19 @@
 // packet ([ErrTruncated]), the packet contradicts its own protocol ([ErrMalformed]), the packet uses
 // something that is recognised but not decoded ([ErrUnsupported]), and the packet is simply something
 // else ([ErrNotRDMA]).
+//
+// A program hands Decode one frame at a time, with what its capture knows about it in a [Meta], and reads the
+// fields of the Packet. [VerifyICRC] and [UDPChecksum] judge the packet that was decoded; [FindRewrittenPort]
+// looks for the UDP source port with which a wrong ICRC would be right. Slices alias the frame: a program that
+// keeps them, or the Packet, keeps the frame as it is. A Packet may be used by one goroutine at a time; there
+// is no state beside it.
+//
+// The packages below stand on their own:
+//
+//   - infiniband: the transport headers, opcodes, syndromes and PSN arithmetic
+//   - mad: the messages that set connections up and take them down
+//   - tree: a packet as a tree of named fields, for people and as JSON
+//   - filter: a language that selects packets by these fields
+//   - build: the reverse, frames from descriptions
+//   - rocelayer: layers for gopacket
 package dissector

@@ -163,7 +163,7 @@ func TestLayersRefuseWhatIsWrong(t *testing.T) {
 		} else {
 			assert.Zero(t, grh, name)
 		}
-		assert.ErrorIs(t, err, c.want, name)
+		require.ErrorIs(t, err, c.want, name)
 	}
 	data[6] = 59
 	require.NoError(t, grh.DecodeFromBytes(data, gopacket.NilDecodeFeedback))
