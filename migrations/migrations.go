@@ -41,5 +41,5 @@ func Up(ctx context.Context, db *sql.DB, logger *slog.Logger) (int, error) {
 	return len(results), nil
 }
 
-// ErrNewer: the database was used by a later release. Its schema is left alone.
+// ErrNewer says that the database was used by a later release. Its schema is left alone.
 var ErrNewer = errors.New("the database's schema is newer than this program")

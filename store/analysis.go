@@ -104,7 +104,7 @@ func (a *Analysis) sendPackets(ctx context.Context, b *packetBlock) error {
 	if b == nil || b.rows() == 0 {
 		return nil
 	}
-	a.rows[packetsTable] += uint64(b.rows()) //nolint:gosec // not negative
+	a.rows[packetsTable] += uint64(b.rows())
 	return a.store.packets.send(ctx, delivery{analysis: a, rows: &b.block, release: giveBack(b)})
 }
 
@@ -113,7 +113,7 @@ func (a *Analysis) sendFlows(ctx context.Context) error {
 		return nil
 	}
 	rows := a.flows
-	a.rows[flowsTable] += uint64(rows.rows()) //nolint:gosec // not negative
+	a.rows[flowsTable] += uint64(rows.rows())
 	a.flows = newFlowBlock()
 	return a.store.flows.send(ctx, delivery{analysis: a, rows: &rows.block, release: func() {}})
 }

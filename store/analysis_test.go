@@ -3,7 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,24 +42,24 @@ func newStream(connections int) *stream {
 func (s *stream) at(i int) (*dissector.Packet, flow.Observation) {
 	connection, turn := i%s.connections, i/s.connections
 	p := &s.packet
-	p.Meta = dissector.Meta{Number: uint64(i) + 1, Time: start + int64(i)*1000 + int64(i*7919%500), HasTime: true, OriginalLength: 4174} //nolint:gosec // small
-	p.Network.ID = uint16(turn)                                                                                                          //nolint:gosec // wraps
+	p.Meta = dissector.Meta{Number: uint64(i) + 1, Time: start + int64(i)*1000 + int64(i*7919%500), HasTime: true, OriginalLength: 4174}
+	p.Network.ID = uint16(turn)
 	p.Network.Source[15] = byte(connection)
-	p.UDP.SourcePort = uint16(0xc000 + connection*37%0x3fff) //nolint:gosec // in range
+	p.UDP.SourcePort = uint16(0xc000 + connection*37%0x3fff)
 	p.BTH = infiniband.BTH{
-		Opcode: infiniband.RCWriteMiddle, PartitionKey: 0xffff, DestinationQP: uint32(0x100 + connection), //nolint:gosec // small
-		PSN: uint32(turn+connection*5000) & 0xffffff, //nolint:gosec // wraps
+		Opcode: infiniband.RCWriteMiddle, PartitionKey: 0xffff, DestinationQP: uint32(0x100 + connection),
+		PSN: uint32(turn+connection*5000) & 0xffffff,
 	}
 	p.Has, p.PayloadLength = infiniband.HasBTH, 4096
 	switch turn % 16 {
 	case 0:
 		p.BTH.Opcode = infiniband.RCWriteFirst
 		p.Has |= infiniband.HasRETH
-		p.RETH = infiniband.RETH{VirtualAddress: 0x7f0000000000 + uint64(turn)<<16, RemoteKey: uint32(0x1000 + connection), DMALength: 65536} //nolint:gosec // small
+		p.RETH = infiniband.RETH{VirtualAddress: 0x7f0000000000 + uint64(turn)<<16, RemoteKey: uint32(0x1000 + connection), DMALength: 65536}
 	case 15:
 		p.BTH.Opcode, p.BTH.AckRequest = infiniband.RCWriteLast, true
 	}
-	return p, flow.Observation{Flow: flow.ID(connection)*0x9e3779b97f4a7c15 + 1, Message: uint32(turn/16 + 1)} //nolint:gosec // small
+	return p, flow.Observation{Flow: flow.ID(connection)*0x9e3779b97f4a7c15 + 1, Message: uint32(turn/16 + 1)}
 }
 
 // feed adds n packets and one flow a connection.
@@ -72,7 +72,7 @@ func feed(ctx context.Context, a *store.Analysis, n, connections int) error {
 		}
 	}
 	for i := range connections {
-		r := flow.Record{ID: flow.ID(i)*0x9e3779b97f4a7c15 + 1, Key: flow.Key{Source: v4a, Destination: v4b, DestinationQP: uint32(0x100 + i)}} //nolint:gosec // small
+		r := flow.Record{ID: flow.ID(i)*0x9e3779b97f4a7c15 + 1, Key: flow.Key{Source: v4a, Destination: v4b, DestinationQP: uint32(0x100 + i)}}
 		if err := a.Flow(ctx, &r); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func TestAbortLeavesNothingAndWhatWasBefore(t *testing.T) {
 func wantStaged(t *testing.T, database string, want int) {
 	t.Helper()
 	got := ask(t, "SELECT (SELECT count() FROM "+database+"_staging.packets) + (SELECT count() FROM "+database+"_staging.flows)")
-	if got != fmt.Sprint(want) {
+	if got != strconv.Itoa(want) {
 		t.Errorf("staged rows = %s, want %d", got, want)
 	}
 }
@@ -192,7 +192,7 @@ func TestAnotherAnalysisReplacesTheFirst(t *testing.T) {
 		if err := analyze(t.Context(), s, capture, n, min(n, 3)+1); err != nil {
 			t.Fatal(err)
 		}
-		wantStored(t, s, capture, uint64(n), uint64(min(n, 3)+1)) //nolint:gosec // small
+		wantStored(t, s, capture, uint64(n), uint64(min(n, 3)+1))
 	}
 }
 
@@ -300,7 +300,7 @@ func TestADatabaseThatDiesWhileInserting(t *testing.T) {
 	if server.Restarts() == before {
 		t.Error("the database was not started again")
 	}
-	if got := ask(t, "SELECT uniqExact(number) FROM rocelens_death.packets"); got != fmt.Sprint(n) {
+	if got := ask(t, "SELECT uniqExact(number) FROM rocelens_death.packets"); got != strconv.Itoa(n) {
 		t.Errorf("distinct packets = %s, want %d", got, n)
 	}
 }

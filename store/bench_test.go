@@ -43,7 +43,7 @@ func million(b *testing.B, s *store.Store, capture uuid.UUID) {
 		b.Fatal(err)
 	}
 	const connections = 64
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
+	random := rand.New(rand.NewPCG(1, 2))
 	packets := newStream(connections)
 	var turns [connections]int
 	connection, burst, now, offset := 0, 0, start, int64(24)
@@ -55,8 +55,8 @@ func million(b *testing.B, s *store.Store, capture uuid.UUID) {
 		p, seen := packets.at(turns[connection]*connections + connection)
 		turns[connection]++
 		now += 80 + random.Int64N(400)
-		p.Meta.Number, p.Meta.Time = uint64(i)+1, now //nolint:gosec // small
-		p.Network.ID += uint16(connection * 997)      //nolint:gosec // wraps
+		p.Meta.Number, p.Meta.Time = uint64(i)+1, now
+		p.Network.ID += uint16(connection * 997)
 		if random.IntN(50) == 0 {
 			p.Network.ECN = dissector.ECNCE
 		}
@@ -65,7 +65,7 @@ func million(b *testing.B, s *store.Store, capture uuid.UUID) {
 			p.Network.Source, p.Network.Destination = p.Network.Destination, p.Network.Source
 			p.BTH.Opcode, p.BTH.AckRequest, p.Has = infiniband.RCAcknowledge, false, infiniband.HasBTH|infiniband.HasAETH
 			p.BTH.DestinationQP += 0x4000
-			p.AETH = infiniband.AETH{Syndrome: 0x1f, MSN: uint32(turns[connection] / 16)} //nolint:gosec // small
+			p.AETH = infiniband.AETH{Syndrome: 0x1f, MSN: uint32(turns[connection] / 16)}
 			p.Meta.OriginalLength, p.PayloadLength = 62, 0
 			seen.Flow, seen.Message = seen.Flow*0x2545f4914f6cdd1d, 0
 		}

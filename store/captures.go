@@ -148,7 +148,7 @@ func nonNil[T any](list []T) []T {
 func (s *Store) nextVersion() uint64 {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.lastVersion = max(s.lastVersion+1, uint64(time.Now().UnixNano())) //nolint:gosec // after 1970
+	s.lastVersion = max(s.lastVersion+1, uint64(time.Now().UnixNano()))
 	return s.lastVersion
 }
 

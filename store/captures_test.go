@@ -19,14 +19,14 @@ func fullCapture() *store.Capture {
 	c.Status, c.Message = store.StatusPartial, "cut at byte 17; the 3 packets before it were kept"
 	c.Format, c.Compression, c.LinkTypes = "pcapng", "gzip", []uint16{1, 113}
 	c.Interfaces, c.AccessIndex = `[{"name":"eth0"}]`, `{"points":[1,2]}`
-	c.AnalyzedAt = pointer(time.Unix(0, start+1).UTC())
-	c.FirstPacket = pointer(time.Unix(0, start+2).UTC())
-	c.LastPacket = pointer(time.Unix(0, start+3).UTC())
+	c.AnalyzedAt = new(time.Unix(0, start+1).UTC())
+	c.FirstPacket = new(time.Unix(0, start+2).UTC())
+	c.LastPacket = new(time.Unix(0, start+3).UTC())
 	c.Notes, c.Software = []string{"block of type 5 at byte 9 passed over"}, "1.2.3"
 	c.Totals = &flow.Totals{}
 	totals := reflect.ValueOf(c.Totals).Elem()
 	for i := range totals.NumField() {
-		totals.Field(i).SetUint(1<<63 + uint64(i)) //nolint:gosec // small
+		totals.Field(i).SetUint(1<<63 + uint64(i))
 	}
 	return c
 }

@@ -84,7 +84,6 @@ func (c *nullable[S, E, P]) input() proto.ColInput {
 
 // Columns by element type.
 type (
-	uint8s  = values[proto.ColUInt8, uint8, *proto.ColUInt8]
 	int8s   = values[proto.ColInt8, int8, *proto.ColInt8]
 	uint16s = values[proto.ColUInt16, uint16, *proto.ColUInt16]
 	uint32s = values[proto.ColUInt32, uint32, *proto.ColUInt32]
@@ -134,7 +133,7 @@ func (c *names) input() proto.ColInput {
 				entries = append(entries, name)
 				dictionary.Append(name)
 			}
-			known[code], keys[code] = true, uint8(key) //nolint:gosec // there are at most 256 names
+			known[code], keys[code] = true, uint8(key)
 		}
 		out[i] = keys[code]
 	}
@@ -175,7 +174,7 @@ func (c *macs) input() proto.ColInput {
 		if i == 0 || mac != last {
 			key, known := keys[mac]
 			if !known {
-				key = uint32(len(keys)) //nolint:gosec // a block has fewer rows than an uint32 can count
+				key = uint32(len(keys))
 				keys[mac] = key
 				dictionary.Append(macText(mac))
 			}
@@ -238,7 +237,7 @@ type counters struct {
 func (c *counters) append(counts []uint64) {
 	for code, n := range counts {
 		if n != 0 {
-			c.codes = append(c.codes, uint8(code)) //nolint:gosec // at most 256 codes
+			c.codes = append(c.codes, uint8(code))
 			c.counts = append(c.counts, n)
 		}
 	}

@@ -53,13 +53,11 @@ var passing = map[int]bool{
 
 // exceptionCode is the code of ClickHouse's answer, or false when the error is none of its answers.
 func exceptionCode(err error) (int, bool) {
-	var column *ch.Exception
-	if errors.As(err, &column) {
-		return int(column.Code), true
+	if exception, ok := errors.AsType[*ch.Exception](err); ok {
+		return int(exception.Code), true
 	}
-	var row *clickhouse.Exception
-	if errors.As(err, &row) {
-		return int(row.Code), true
+	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok {
+		return int(exception.Code), true
 	}
 	return 0, false
 }
@@ -75,8 +73,8 @@ func canPass(err error) bool {
 
 // queryError turns ClickHouse's answer into a QueryError and leaves all else alone.
 func (s *Store) queryError(err error) error {
-	var exception *clickhouse.Exception
-	if !errors.As(err, &exception) {
+	exception, ok := errors.AsType[*clickhouse.Exception](err)
+	if !ok {
 		return err
 	}
 	return &QueryError{Code: int(exception.Code), Name: s.errorNames[int(exception.Code)], Message: exception.Message}

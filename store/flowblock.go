@@ -148,7 +148,7 @@ func newFlowBlock() *flowBlock {
 		{"rnr_timer_max_ns", &b.rnrTimerMax},
 		{"cnps", &b.cnps},
 		{"ce_marked", &b.ceMarked},
-		{"ect_marked", &b.ectMarked},
+		{"ect_marked", &b.ectMarked}, //nolint:misspell // ECN-capable transport
 		{"icrc_good", &b.icrcGood},
 		{"icrc_bad", &b.icrcBad},
 		{"icrc_undetermined", &b.icrcUndetermined},
@@ -159,8 +159,6 @@ func newFlowBlock() *flowBlock {
 }
 
 // append adds one flow. Numbers that the record holds wider than the wire are narrowed to the wire's width.
-//
-//nolint:gosec // QPNs and PSNs have 24 bits, ports and VIDs at most 16; enumerations are small
 func (b *flowBlock) append(r *flow.Record) {
 	outer := r.OuterSource != [16]byte{} || r.OuterDestination != [16]byte{}
 	b.id.append(uint64(r.ID))

@@ -106,7 +106,7 @@ type flowRow struct {
 	RNRTimerMax      *uint64           `ch:"rnr_timer_max_ns"`
 	CNPs             uint64            `ch:"cnps"`
 	CEMarked         *uint64           `ch:"ce_marked"`
-	ECTMarked        *uint64           `ch:"ect_marked"`
+	ECTMarked        *uint64           `ch:"ect_marked"` //nolint:misspell // ECN-capable transport
 	ICRCGood         uint64            `ch:"icrc_good"`
 	ICRCBad          uint64            `ch:"icrc_bad"`
 	ICRCUndetermined uint64            `ch:"icrc_undetermined"`
@@ -122,8 +122,8 @@ var enums = map[string]bool{"protocol": true, "service": true, "pairing": true, 
 func columnsOf(row any) string {
 	structure := reflect.TypeOf(row)
 	columns := make([]string, 0, structure.NumField())
-	for i := range structure.NumField() {
-		name := structure.Field(i).Tag.Get("ch")
+	for f := range structure.Fields() {
+		name := f.Tag.Get("ch")
 		switch {
 		case enums[name]:
 			// The alias shadows the column in conditions: they have to say t. before it.
@@ -171,7 +171,6 @@ var layersByName = func() map[string]dissector.LayerType {
 	return layers
 }()
 
-//nolint:gosec // the numbers come from narrower ones that were widened when they were written
 func (r *flowRow) flow() Flow {
 	record := flow.Record{
 		ID:           flow.ID(r.ID),

@@ -15,25 +15,25 @@ import (
 )
 
 // ask runs a statement as the service, past the store.
-func ask(t testing.TB, query string) string {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.HTTPAddress()+"/", strings.NewReader(query))
+func ask(tb testing.TB, query string) string {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, "http://"+server.HTTPAddress()+"/", strings.NewReader(query))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	request.SetBasicAuth(server.Credentials())
 	request.Close = true
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s", query, body)
+		tb.Fatalf("%s: %s", query, body)
 	}
 	return strings.TrimSpace(string(body))
 }
@@ -81,14 +81,14 @@ func (f *forwarder) accept() {
 		if err != nil {
 			return
 		}
-		database, err := net.Dial("tcp", f.target) //nolint:noctx // local, in a test
+		database, err := net.Dial("tcp", f.target)
 		if err != nil || !f.keep(client, database) {
 			client.Close()
 			continue
 		}
 		for _, pair := range [][2]net.Conn{{client, database}, {database, client}} {
 			f.done.Go(func() {
-				_, _ = io.Copy(pair[0], pair[1]) //nolint:errcheck // ends with an error when it is cut
+				_, _ = io.Copy(pair[0], pair[1])
 				pair[0].Close()
 				pair[1].Close()
 			})

@@ -239,7 +239,7 @@ func (b *packetBlock) append(p *dissector.Packet, decodeErr error, icrc dissecto
 	b.appendBase(p)
 	b.appendExtended(p)
 	b.appendAcknowledge(p)
-	b.icrc.append(int8(icrc)) //nolint:gosec // a small enumeration
+	b.icrc.append(int8(icrc))
 }
 
 func (b *packetBlock) appendFrame(p *dissector.Packet, decodeErr error, seen flow.Observation, offset int64) {
@@ -247,9 +247,9 @@ func (b *packetBlock) appendFrame(p *dissector.Packet, decodeErr error, seen flo
 	b.time.append(p.Meta.HasTime, p.Meta.Time)
 	b.iface.append(p.Meta.Interface)
 	b.offset.append(offset)
-	b.capturedLength.append(uint32(len(p.Data))) //nolint:gosec // a frame is shorter than 4 GiB
+	b.capturedLength.append(uint32(len(p.Data)))
 	b.originalLength.append(p.Meta.OriginalLength)
-	b.protocol.append(int8(p.Protocol)) //nolint:gosec // a small enumeration
+	b.protocol.append(int8(p.Protocol))
 	verdict := VerdictOf(decodeErr)
 	b.verdict.append(int8(verdict))
 	if verdict == VerdictOK {
@@ -302,7 +302,7 @@ func (b *packetBlock) appendNetwork(p *dissector.Packet) {
 	b.source.append(ip, proto.IPv6(p.Network.Source))
 	b.destination.append(ip, proto.IPv6(p.Network.Destination))
 	b.dscp.append(ip, p.Network.DSCP)
-	b.ecn.append(ip, int8(p.Network.ECN)) //nolint:gosec // two bits
+	b.ecn.append(ip, int8(p.Network.ECN))
 	b.ttl.append(ip, p.Network.TTL)
 	b.ipID.append(p.Network.Version == 4, p.Network.ID)
 	b.flowLabel.append(p.Network.Version == 6, p.Network.FlowLabel)
@@ -356,7 +356,7 @@ func (b *packetBlock) appendAcknowledge(p *dissector.Packet) {
 	rnr := aeth && syndrome.IsRNR()
 	b.syndrome.append(aeth, uint8(syndrome))
 	b.msn.append(aeth, p.AETH.MSN)
-	b.rnrTimer.append(rnr, uint64(syndrome.RNRTimer())) //nolint:gosec // never negative
+	b.rnrTimer.append(rnr, uint64(syndrome.RNRTimer()))
 	switch {
 	case rnr:
 		b.nak.append(nakRNR)
@@ -416,10 +416,10 @@ func (c *opcodeNames) input() proto.ColInput {
 		if keys[code] == 0 {
 			name := ""
 			if code != noOpcode {
-				name = infiniband.Opcode(code).String() //nolint:gosec // below 256
+				name = infiniband.Opcode(code).String()
 			}
 			dictionary.Append(name)
-			keys[code] = uint16(dictionary.Rows()) //nolint:gosec // at most 257
+			keys[code] = uint16(dictionary.Rows())
 		}
 		out[i] = keys[code] - 1
 	}

@@ -419,7 +419,7 @@ func TestThroughput(t *testing.T) {
 	if diff := cmp.Diff([]uint64{98, 98 * 4174, 1, 1, 1}, got); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
-	one, err := s.Throughput(t.Context(), capture, store.ThroughputQuery{Flow: 1, Buckets: 12, From: pointer(time.Unix(0, start)), To: pointer(time.Unix(0, start+int64(20*time.Millisecond)))})
+	one, err := s.Throughput(t.Context(), capture, store.ThroughputQuery{Flow: 1, Buckets: 12, From: new(time.Unix(0, start)), To: new(time.Unix(0, start+int64(20*time.Millisecond)))})
 	if err != nil {
 		t.Fatal(err)
 	}

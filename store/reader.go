@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -23,7 +24,7 @@ func (s *Store) makeReader(ctx context.Context) {
 			s.disabled = &DisabledError{Reason: fmt.Sprintf(
 				"SQL is switched off, since ClickHouse does not let the user %s create the read-only user that it would run as: %v",
 				s.config.Account.User, reason(err))}
-			s.config.Logger.Warn("users cannot run SQL", "reason", s.disabled.Reason)
+			s.config.Logger.Warn("users cannot run SQL", slog.String("reason", s.disabled.Reason))
 			return
 		}
 		s.reader = reader
@@ -32,8 +33,7 @@ func (s *Store) makeReader(ctx context.Context) {
 
 // reason is ClickHouse's text without the client's additions.
 func reason(err error) string {
-	var exception *clickhouse.Exception
-	if errors.As(err, &exception) {
+	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok {
 		return exception.Message
 	}
 	return err.Error()

@@ -24,13 +24,11 @@ var (
 
 const start = int64(1_700_000_000_123_456_789)
 
-func pointer[T any](v T) *T { return &v }
-
 func layers(p *dissector.Packet, types ...dissector.LayerType) {
 	for i, t := range types {
 		p.Layers[i].Type = t
 	}
-	p.LayerCount = uint8(len(types)) //nolint:gosec // a handful
+	p.LayerCount = uint8(len(types))
 }
 
 // fullPacket has every header that the table has columns for, whether they can stand together or not.
@@ -70,24 +68,24 @@ func fullPacket() *dissector.Packet {
 
 func wantFull() store.Packet {
 	return store.Packet{
-		Number: 7, Time: pointer(time.Unix(0, start).UTC()), Interface: 3, Offset: 4096, CapturedLength: 128, OriginalLength: 1098,
-		Protocol: "RoCEv2", Verdict: "truncated", Fault: dissector.Reason(1).String(), FaultLayer: "payload", FaultOffset: pointer[uint16](90),
-		Flow: pointer[uint64](1<<64 - 2), Message: pointer[uint32](12), Flags: uint16(flow.FlagRetransmitted | flow.FlagAfterNAK),
-		SourceMAC: "02:00:00:00:00:aa", DestinationMAC: "02:00:00:00:00:bb", VLAN: pointer[uint16](100), VLANPriority: pointer[uint8](3),
-		Tunnel: "VXLAN", TunnelID: pointer[uint32](0xffffff),
-		OuterSource: pointer(net.ParseIP("192.0.2.1")), OuterDestination: pointer(net.ParseIP("192.0.2.2")),
-		Source: pointer(net.ParseIP("2001:db8::1")), Destination: pointer(net.ParseIP("2001:db8::2")),
-		DSCP: pointer[uint8](26), ECN: pointer("CE"), TTL: pointer[uint8](63), FlowLabel: pointer[uint32](0xabcde),
-		SourcePort: pointer[uint16](49152), DestinationPort: pointer[uint16](4791),
-		Opcode: pointer[uint8](0x0b), OpcodeName: infiniband.RCWriteOnlyImmediate.String(),
-		Solicited: pointer(true), Migration: pointer(false), PadCount: pointer[uint8](3), TransportVersion: pointer[uint8](0),
-		PartitionKey: pointer[uint16](0xffff), FECN: pointer(false), BECN: pointer(true), DestinationQP: pointer[uint32](0xfffffe),
-		AckRequest: pointer(true), PSN: pointer[uint32](0xffffff), SourceQP: pointer[uint32](0xabcdef), QueueKey: pointer[uint32](0x80010000),
-		EEContext: pointer[uint32](0x112233), XRCSRQ: pointer[uint32](0x445566),
-		VirtualAddress: pointer[uint64](0xffff_8000_0000_0001), RemoteKey: pointer[uint32](0xdeadbeef), DMALength: pointer[uint32](0xffffffff),
-		AtomicOriginal: pointer[uint64](1<<64 - 1), Syndrome: pointer[uint8](0x2e), NAK: store.NakRNR, RNRTimer: pointer[uint64](1_280_000 / 2 * 2),
-		MSN: pointer[uint32](0xfffff0), Immediate: pointer[uint32](0x01020304), InvalidateKey: pointer[uint32](0x05060708),
-		PayloadLength: pointer[uint16](1021), ICRC: "undetermined", PauseQuanta: []uint16{},
+		Number: 7, Time: new(time.Unix(0, start).UTC()), Interface: 3, Offset: 4096, CapturedLength: 128, OriginalLength: 1098,
+		Protocol: "RoCEv2", Verdict: "truncated", Fault: dissector.Reason(1).String(), FaultLayer: "payload", FaultOffset: new(uint16(90)),
+		Flow: new(uint64(1<<64 - 2)), Message: new(uint32(12)), Flags: uint16(flow.FlagRetransmitted | flow.FlagAfterNAK),
+		SourceMAC: "02:00:00:00:00:aa", DestinationMAC: "02:00:00:00:00:bb", VLAN: new(uint16(100)), VLANPriority: new(uint8(3)),
+		Tunnel: "VXLAN", TunnelID: new(uint32(0xffffff)),
+		OuterSource: new(net.ParseIP("192.0.2.1")), OuterDestination: new(net.ParseIP("192.0.2.2")),
+		Source: new(net.ParseIP("2001:db8::1")), Destination: new(net.ParseIP("2001:db8::2")),
+		DSCP: new(uint8(26)), ECN: new("CE"), TTL: new(uint8(63)), FlowLabel: new(uint32(0xabcde)),
+		SourcePort: new(uint16(49152)), DestinationPort: new(uint16(4791)),
+		Opcode: new(uint8(0x0b)), OpcodeName: infiniband.RCWriteOnlyImmediate.String(),
+		Solicited: new(true), Migration: new(false), PadCount: new(uint8(3)), TransportVersion: new(uint8(0)),
+		PartitionKey: new(uint16(0xffff)), FECN: new(false), BECN: new(true), DestinationQP: new(uint32(0xfffffe)),
+		AckRequest: new(true), PSN: new(uint32(0xffffff)), SourceQP: new(uint32(0xabcdef)), QueueKey: new(uint32(0x80010000)),
+		EEContext: new(uint32(0x112233)), XRCSRQ: new(uint32(0x445566)),
+		VirtualAddress: new(uint64(0xffff_8000_0000_0001)), RemoteKey: new(uint32(0xdeadbeef)), DMALength: new(uint32(0xffffffff)),
+		AtomicOriginal: new(uint64(1<<64 - 1)), Syndrome: new(uint8(0x2e)), NAK: store.NakRNR, RNRTimer: new(uint64(1_280_000 / 2 * 2)),
+		MSN: new(uint32(0xfffff0)), Immediate: new(uint32(0x01020304)), InvalidateKey: new(uint32(0x05060708)),
+		PayloadLength: new(uint16(1021)), ICRC: "undetermined", PauseQuanta: []uint16{},
 	}
 }
 
@@ -139,25 +137,25 @@ func TestPacketsComeBackAsTheyWere(t *testing.T) {
 	want := []store.Packet{
 		wantFull(),
 		{
-			Number: 8, Time: pointer(time.Unix(0, start+1).UTC()), Offset: 5000, CapturedLength: 86, OriginalLength: 86, Protocol: "RoCEv1", Verdict: "ok",
-			Source: pointer(net.ParseIP("192.0.2.1")), Destination: pointer(net.ParseIP("192.0.2.2")), DSCP: pointer[uint8](0), ECN: pointer("ECT(0)"),
-			TTL: pointer[uint8](0), IPID: pointer[uint16](0xfffe), Opcode: pointer[uint8](0x13), OpcodeName: infiniband.RCCompareSwap.String(),
-			Solicited: pointer(false), Migration: pointer(false), PadCount: pointer[uint8](0), TransportVersion: pointer[uint8](0),
-			PartitionKey: pointer[uint16](0), FECN: pointer(false), BECN: pointer(false), DestinationQP: pointer[uint32](0), AckRequest: pointer(false),
-			PSN: pointer[uint32](0), VirtualAddress: pointer[uint64](1 << 63), RemoteKey: pointer[uint32](9), AtomicSwapOrAdd: pointer[uint64](10),
-			AtomicCompare: pointer[uint64](11), Syndrome: pointer[uint8](0x60), NAK: "PSN sequence error", MSN: pointer[uint32](0),
-			PayloadLength: pointer[uint16](0), ICRC: "good", PauseQuanta: []uint16{},
+			Number: 8, Time: new(time.Unix(0, start+1).UTC()), Offset: 5000, CapturedLength: 86, OriginalLength: 86, Protocol: "RoCEv1", Verdict: "ok",
+			Source: new(net.ParseIP("192.0.2.1")), Destination: new(net.ParseIP("192.0.2.2")), DSCP: new(uint8(0)), ECN: new("ECT(0)"), //nolint:misspell // ECN-capable transport
+			TTL: new(uint8(0)), IPID: new(uint16(0xfffe)), Opcode: new(uint8(0x13)), OpcodeName: infiniband.RCCompareSwap.String(),
+			Solicited: new(false), Migration: new(false), PadCount: new(uint8(0)), TransportVersion: new(uint8(0)),
+			PartitionKey: new(uint16(0)), FECN: new(false), BECN: new(false), DestinationQP: new(uint32(0)), AckRequest: new(false),
+			PSN: new(uint32(0)), VirtualAddress: new(uint64(1 << 63)), RemoteKey: new(uint32(9)), AtomicSwapOrAdd: new(uint64(10)),
+			AtomicCompare: new(uint64(11)), Syndrome: new(uint8(0x60)), NAK: "PSN sequence error", MSN: new(uint32(0)),
+			PayloadLength: new(uint16(0)), ICRC: "good", PauseQuanta: []uint16{},
 		},
 		{
 			Number: 9, Offset: 6000, CapturedLength: 64, OriginalLength: 64, Protocol: "pause", Verdict: "ok", ICRC: "not_checked",
-			PauseClasses: pointer[uint8](8), PauseQuanta: []uint16{0, 0, 0, 0xffff, 0, 0, 0, 0},
+			PauseClasses: new(uint8(8)), PauseQuanta: []uint16{0, 0, 0, 0xffff, 0, 0, 0, 0},
 		},
 		{
 			Number: 10, Offset: -1, OriginalLength: 60, Protocol: "other", Verdict: "not_rdma", Fault: page.Packets[3].Fault,
 			ICRC: "not_checked", PauseQuanta: []uint16{},
 		},
 	}
-	want[0].RNRTimer = pointer(uint64(infiniband.Syndrome(0x2e).RNRTimer())) //nolint:gosec // positive
+	want[0].RNRTimer = new(uint64(infiniband.Syndrome(0x2e).RNRTimer()))
 	if diff := cmp.Diff(want, page.Packets); diff != "" {
 		t.Errorf("packets (-want +got):\n%s", diff)
 	}
@@ -213,7 +211,7 @@ func TestFlowsComeBackAsTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []store.Flow{{Record: full, ThroughputBPS: pointer(1e9)}, {Record: empty}}
+	want := []store.Flow{{Record: full, ThroughputBPS: new(1e9)}, {Record: empty}}
 	if diff := cmp.Diff(want, page.Flows); diff != "" {
 		t.Errorf("flows (-want +got):\n%s", diff)
 	}

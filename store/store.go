@@ -187,7 +187,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if applied > 0 {
-		s.config.Logger.Info("the schema is up to date", "files_applied", applied)
+		s.config.Logger.Info("the schema is up to date", slog.Int("files_applied", applied))
 	}
 	return nil
 }
@@ -269,13 +269,13 @@ func (s *Store) staging(name string) string {
 }
 
 // exec runs a statement that can be run again without harm, and waits for what it does.
-func (s *Store) exec(ctx context.Context, statement string, arguments ...any) error {
+func (s *Store) exec(ctx context.Context, statement string) error {
 	settings := clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"mutations_sync": 2,
 		"alter_sync":     2,
 		"max_query_size": 64 << 20,
 	}))
-	return persist(ctx, s.config.Patience, func() error { return s.conn.Exec(settings, statement, arguments...) })
+	return persist(ctx, s.config.Patience, func() error { return s.conn.Exec(settings, statement) })
 }
 
 // partition is the expression of a capture's partition.

@@ -118,7 +118,7 @@ func landlockVersion() int {
 func newRuleset() (int, error) {
 	attributes := unix.LandlockRulesetAttr{Handled_access_fs: everything}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET,
-		uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes.Handled_access_fs), 0)
+		uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes.Handled_access_fs), 0) //nolint:gosec // a system call's argument
 	if errno != 0 {
 		return 0, errno
 	}
@@ -133,9 +133,9 @@ func allow(ruleset int, r rule) error {
 	if err != nil {
 		return err
 	}
-	attributes := unix.LandlockPathBeneathAttr{Allowed_access: r.access, Parent_fd: int32(fd)} //nolint:gosec // a file descriptor
+	attributes := unix.LandlockPathBeneathAttr{Allowed_access: r.access, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE,
-		uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attributes)), 0, 0, 0)
+		uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attributes)), 0, 0, 0) //nolint:gosec // a system call's argument
 	err = unix.Close(fd)
 	if errno != 0 {
 		return errno

@@ -52,7 +52,7 @@ func serve(library, config, data string) error {
 	last := make(chan string, 1)
 	go func() { last <- relay(said, original) }()
 
-	result := queryCmdline(int32(len(arguments)), &argv[0]) //nolint:gosec // four arguments fit an int32
+	result := queryCmdline(int32(len(arguments)), &argv[0])
 
 	if err := errors.Join(restoreStderr(original), ports.Close()); err != nil {
 		return fmt.Errorf("end the engine: %w", err)
@@ -117,7 +117,7 @@ func cStrings(values []string) ([]*byte, *runtime.Pinner) {
 	pointers := make([]*byte, 0, len(values)+1)
 	for _, value := range values {
 		text := append([]byte(value), 0)
-		pointer := unsafe.SliceData(text)
+		pointer := unsafe.SliceData(text) //nolint:gosec // what argv is made of
 		pin.Pin(pointer)
 		pointers = append(pointers, pointer)
 	}

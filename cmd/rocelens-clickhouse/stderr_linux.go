@@ -14,7 +14,7 @@ func divertStderr() (reader, original *os.File, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep standard error: %w", err)
 	}
-	original = os.NewFile(uintptr(kept), "stderr") //nolint:gosec // a file descriptor
+	original = os.NewFile(uintptr(kept), "stderr")
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a pipe: %w", err)

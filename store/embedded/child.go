@@ -92,10 +92,12 @@ func (c *child) awaitReady(ctx context.Context, ready *os.File) error {
 		<-c.ended
 		return errors.Join(fmt.Errorf("the database did not start: %s", c.stderr.reason()), ready.Close())
 	case <-ctx.Done():
-		err := c.command.Process.Kill()
+		killed := c.command.Process.Kill()
 		<-c.ended
-		<-answer
-		return errors.Join(fmt.Errorf("start the database: %w", ctx.Err()), err, ready.Close())
+		if err := <-answer; err == nil {
+			killed = errors.Join(killed, errors.New("it had just begun to listen"))
+		}
+		return errors.Join(fmt.Errorf("start the database: %w", ctx.Err()), killed, ready.Close())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrInUse: another service holds the data directory.
+// ErrInUse says that another service holds the data directory.
 var ErrInUse = errors.New("the data directory is in use by another rocelens")
 
 const (

@@ -85,7 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// ErrNoLibrary: the ClickHouse library is nowhere to be found.
+// ErrNoLibrary says that the ClickHouse library is nowhere to be found.
 var ErrNoLibrary = errors.New("the ClickHouse library is not installed")
 
 // libraryInTree is where "npm ci --prefix store/embedded/library" puts the library.
@@ -106,7 +106,7 @@ func FindLibrary(given string) (string, error) {
 		if path == "" {
 			continue
 		}
-		if _, err := os.Stat(path); err != nil {
+		if _, err := os.Stat(path); err != nil { //nolint:gosec // the path that the user named
 			return "", fmt.Errorf("%w at %s: install it with \"make clickhouse\", or use a server of your own with --clickhouse ADDR", ErrNoLibrary, path)
 		}
 		return filepath.Abs(path)
@@ -144,7 +144,7 @@ func FindProgram(given string) (string, error) {
 		if path == "" {
 			continue
 		}
-		if _, err := os.Stat(path); err != nil {
+		if _, err := os.Stat(path); err != nil { //nolint:gosec // the path that the user named
 			return "", fmt.Errorf("the program %s: %w", name, err)
 		}
 		return filepath.Abs(path)

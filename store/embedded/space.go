@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoSpace: the data directory's disk is too full to start.
+// ErrNoSpace says that the data directory's disk is too full to start.
 var ErrNoSpace = errors.New("not enough room on the disk")
 
 // Free is how many bytes an ordinary user can still write on the disk of a path.
@@ -16,7 +16,7 @@ func Free(path string) (uint64, error) {
 	if err := unix.Statfs(path, &stat); err != nil {
 		return 0, fmt.Errorf("ask for the room on the disk of %s: %w", path, err)
 	}
-	return stat.Bavail * uint64(stat.Bsize), nil //nolint:gosec // a block size is positive
+	return stat.Bavail * uint64(stat.Bsize), nil
 }
 
 func checkSpace(path string, minimum uint64) error {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -44,8 +45,8 @@ func (t *tail) reason() string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	lines := strings.Split(string(bytes.TrimSpace(t.last)), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if sentence, found := strings.CutPrefix(lines[i], "rocelens-clickhouse: "); found {
+	for _, line := range slices.Backward(lines) {
+		if sentence, found := strings.CutPrefix(line, "rocelens-clickhouse: "); found {
 			return sentence
 		}
 	}
