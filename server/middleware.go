@@ -91,7 +91,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = &timedBody{ReadCloser: r.Body, control: a.control}
 		}
-		defer func() {
+		defer func() { //nolint:contextcheck // it uses the request's
 			thrown := recover()
 			aborted := thrown == http.ErrAbortHandler //nolint:errorlint,err113 // compared as net/http compares it
 			if thrown != nil && !aborted {

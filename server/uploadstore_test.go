@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -62,7 +61,7 @@ func TestUploadEndsWhenTheDiskFillsUp(t *testing.T) {
 	require.Equal(t, kindDiskFull, asProblem(uploadError(err)).kind)
 	require.Equal(t, kindDiskFull, asProblem(uploadError(&os.PathError{Op: "write", Err: syscall.ENOSPC})).kind)
 	var theirs handler.Error
-	require.True(t, errors.As(tusError(uploadError(err)), &theirs))
+	require.ErrorAs(t, tusError(uploadError(err)), &theirs)
 	require.Equal(t, 507, theirs.HTTPResponse.StatusCode)
 	require.Equal(t, errDiskFull.detail, tusProblem(507, strings.TrimSpace(theirs.HTTPResponse.Body)).detail)
 }

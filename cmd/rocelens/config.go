@@ -48,7 +48,7 @@ func loadConfig(ctx *kong.Context) error {
 }
 
 func readConfig(path string) (*fileResolver, error) {
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) //nolint:gosec // the file that the user named
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("there is no configuration file %s", path)
@@ -57,8 +57,7 @@ func readConfig(path string) (*fileResolver, error) {
 	}
 	r := &fileResolver{path: path, values: map[string]any{}}
 	if err := toml.Unmarshal(data, &r.values); err != nil {
-		var place *toml.DecodeError
-		if errors.As(err, &place) {
+		if place, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := place.Position()
 			return nil, fmt.Errorf("configuration file %s, line %d, column %d: %w", path, row, column, err)
 		}

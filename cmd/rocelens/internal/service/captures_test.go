@@ -44,7 +44,7 @@ func TestUploadedCaptureIsFullyThere(t *testing.T) {
 	var flows api.FlowList
 	s.get(t, "/captures/"+c.Id.String()+"/flows").into(t, &flows)
 	require.EqualValues(t, len(flows.Flows), flows.Total)
-	require.EqualValues(t, c.Totals.Flows, flows.Total)
+	require.Equal(t, c.Totals.Flows, flows.Total)
 	var packets int64
 	var data *api.Flow
 	for i := range flows.Flows {
@@ -55,9 +55,9 @@ func TestUploadedCaptureIsFullyThere(t *testing.T) {
 	}
 	require.EqualValues(t, 17, packets)
 	require.NotNil(t, data)
-	require.EqualValues(t, 0x22, data.DestinationQp)
+	require.Equal(t, 0x22, data.DestinationQp)
 	require.NotNil(t, data.SourceQp)
-	require.EqualValues(t, 0x11, *data.SourceQp)
+	require.Equal(t, 0x11, *data.SourceQp)
 	require.Equal(t, api.Cm, data.Pairing)
 
 	var one api.Flow
@@ -208,7 +208,7 @@ func TestBadFilesSaySoAndHarmNothing(t *testing.T) {
 	require.EqualValues(t, truth.Packets, good.Totals.Packets)
 	whole, _ := generated(t, 103, 400)
 	base := fixture(t, "base-cm-send-write-read.pcap")
-	bomb := append(base[:24:24], bytes.Repeat(base[24:], 8*bombLimit/len(base))...)
+	bomb := bytes.Join([][]byte{base[:24], bytes.Repeat(base[24:], 8*bombLimit/len(base))}, nil)
 	kept := wholeRecords(bomb[:bombLimit])
 	bomb = gzipped(bomb)
 	require.Less(t, len(bomb), bombLimit/5)

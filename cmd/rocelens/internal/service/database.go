@@ -75,6 +75,9 @@ func openDatabase(ctx context.Context, config *Config, dir string) (*database, e
 	}
 	options.Logger = config.Logger
 	if out.store, err = store.Open(ctx, options); err != nil {
+		if network, ok := errors.AsType[net.Error](err); ok && out.embedded == nil {
+			err = fmt.Errorf("ClickHouse does not answer at %s (%w): check that it runs and what --clickhouse says", options.Address, network)
+		}
 		return nil, errors.Join(err, out.close(ctx))
 	}
 	return out, nil

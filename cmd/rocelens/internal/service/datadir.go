@@ -28,7 +28,7 @@ func openDataDir(path string) (*dataDir, error) {
 	if err := os.MkdirAll(path, 0o750); err != nil {
 		return nil, dataDirError(path, err)
 	}
-	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o640)
+	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, dataDirError(path, err)
 	}

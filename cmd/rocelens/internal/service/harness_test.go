@@ -153,7 +153,7 @@ func web(t *testing.T) *running {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.r == nil && shared.err == nil {
-		shared.dir, shared.err = os.MkdirTemp("", "rocelens-shared-*")
+		shared.dir, shared.err = os.MkdirTemp("", "rocelens-shared-*") //nolint:usetesting // outlives the test that asks first
 		if shared.err == nil {
 			shared.r, shared.err = launch(service.Config{DataDir: shared.dir, MaxUpload: 64 << 20, MaxUnpacked: bombLimit, Workers: 1})
 		}
@@ -216,7 +216,7 @@ func (r *running) get(t *testing.T, path string) reply {
 }
 
 // document is the API's document, and what of it the tests have seen answered.
-var document = sync.OnceValues(func() (*openapi3.T, error) { return api.Document() })
+var document = sync.OnceValues(api.Document)
 
 var (
 	seenMu sync.Mutex

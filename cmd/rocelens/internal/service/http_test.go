@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,15 +60,11 @@ func TestProblems(t *testing.T) {
 		{"cross-site upload", "POST", "/api/v1/uploads/", "", []string{"Origin", "https://evil.example", "Tus-Resumable", "1.0.0", "Upload-Length", "1"}, 403, "another site"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var body *strings.Reader
-			got := reply{}
-			if tc.body == "" {
-				got = s.do(t, tc.method, tc.path, nil, tc.header...)
-			} else {
+			var body io.Reader
+			if tc.body != "" {
 				body = strings.NewReader(tc.body)
-				got = s.do(t, tc.method, tc.path, body, tc.header...)
 			}
-			p := got.problem(t, tc.status)
+			p := s.do(t, tc.method, tc.path, body, tc.header...).problem(t, tc.status)
 			require.Contains(t, *p.Detail, tc.detail)
 			require.NotContains(t, *p.Detail, "\n")
 		})

@@ -61,7 +61,7 @@ func prepare(directory string) error {
 		return err
 	}
 	program := filepath.Join(directory, "rocelens-clickhouse")
-	command := exec.Command("go", "build", "-o", program, "github.com/rocelens/rocelens/cmd/rocelens-clickhouse") //nolint:noctx // bounded by the test's own limit
+	command := exec.Command("go", "build", "-o", program, "github.com/rocelens/rocelens/cmd/rocelens-clickhouse")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build rocelens-clickhouse: %w\n%s", err, output)

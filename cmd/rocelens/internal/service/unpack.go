@@ -36,7 +36,7 @@ func (unpacker) Unpack(ctx context.Context, src, dst string, limit int64, progre
 	if err != nil {
 		return out, fmt.Errorf("decompress: %w", err)
 	}
-	file, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o640)
+	file, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return out, fmt.Errorf("decompress: %w", err)
 	}
