@@ -1,35 +1,13 @@
 package flow
 
 import (
-	"encoding/binary"
-
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 )
 
 // The connection manager's datagrams go between QPs 1 (IBTA volume 1, chapter 12). Its REQ names the QPN and
-// starting PSN of the active side, its REP those of the passive side. Offsets: MAD header section 13.4.3,
-// REQ section 12.6.5, REP section 12.6.8.
-const (
-	madHeader       = 24
-	madClass        = 1  // 1 byte
-	madAttribute    = 16 // 2 bytes
-	classManagement = 0x07
-
-	attributeREQ = 0x0010
-	attributeREP = 0x0013
-
-	reqLocalID  = 0
-	reqLocalQPN = 32 // 24 bits
-	reqPSN      = 44 // 24 bits
-	reqMTU      = 50 // upper 4 bits: 1 for 256 to 5 for 4096
-	reqLength   = 51
-
-	repRemoteID = 4
-	repLocalQPN = 12 // 24 bits
-	repPSN      = 20 // 24 bits
-	repLength   = 23
-)
+// starting PSN of the active side and what the connection is for, its REP those of the passive side.
 
 // endpoint names one direction of a connection as the connection manager knows it.
 type endpoint struct {
@@ -44,6 +22,8 @@ type side struct {
 	psn uint32 // its first
 	mtu uint16
 	old bool // of a request: it was answered
+
+	service mad.ServiceID // of the connection
 }
 
 // manager remembers requests that wait for their reply and connections whose flows may appear, both up to a
@@ -85,33 +65,37 @@ func (t *Tracker) manage(p *dissector.Packet) {
 	if p.BTH.DestinationQP != infiniband.GeneralServicesQP {
 		return
 	}
-	mad := p.Payload()
-	if len(mad) < madHeader+reqLength || mad[madClass] != classManagement {
+	payload := p.Payload()
+	var h mad.Header
+	n, err := h.Decode(payload)
+	if err != nil {
 		return
 	}
-	data := mad[madHeader:]
-	switch binary.BigEndian.Uint16(mad[madAttribute:]) {
-	case attributeREQ:
-		s := side{qp: uint24(data[reqLocalQPN:]), psn: uint24(data[reqPSN:])}
-		if code := data[reqMTU] >> 4; code >= 1 && code <= 5 {
-			s.mtu = minMTU / 2 << code
+	switch h.Message() {
+	case mad.MessageREQ:
+		var m mad.REQ
+		if _, err := m.Decode(payload[n:]); err != nil {
+			return
 		}
-		id := binary.BigEndian.Uint32(data[reqLocalID:])
-		t.cm.pending.put(endpoint{p.Network.Source, p.Network.Destination, id, p.Protocol}, s, maxPendingREQ)
-	case attributeREP:
-		id := binary.BigEndian.Uint32(data[repRemoteID:])
-		asked := endpoint{p.Network.Destination, p.Network.Source, id, p.Protocol}
+		mtu, _ := m.PathMTU.Bytes() // 0 when the code is reserved
+		s := side{qp: m.LocalQPN, psn: m.StartingPSN, mtu: uint16(mtu), service: m.ServiceID}
+		t.cm.pending.put(endpoint{p.Network.Source, p.Network.Destination, m.LocalID, p.Protocol}, s, maxPendingREQ)
+	case mad.MessageREP:
+		var m mad.REP
+		if _, err := m.Decode(payload[n:]); err != nil {
+			return
+		}
+		asked := endpoint{p.Network.Destination, p.Network.Source, m.RemoteID, p.Protocol}
 		active, ok := t.cm.pending.sides[asked]
 		if !ok || active.old {
 			return
 		}
 		t.cm.pending.sides[asked] = side{old: true}
-		passive := side{qp: uint24(data[repLocalQPN:]), psn: uint24(data[repPSN:]), mtu: active.mtu}
+		passive := side{qp: m.LocalQPN, psn: m.StartingPSN, mtu: active.mtu, service: active.service}
 		t.connect(p, active, passive)
+	default: // what follows, or what went wrong, names no QPN
 	}
 }
-
-func uint24(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
 
 // connect notes a connection whose REP is p, sent by the passive side.
 func (t *Tracker) connect(p *dissector.Packet, active, passive side) {
@@ -182,6 +166,7 @@ func (t *Tracker) introduce(f *flow) {
 		return
 	}
 	f.cmMTU = s.mtu
+	f.serviceID, f.introduced = s.service, true
 	f.requests.start(s.psn)
 	k := Key{
 		Source: f.key.Destination, Destination: f.key.Source, DestinationQP: s.qp,

@@ -77,6 +77,8 @@ func (t *Tracker) finish(f *flow) {
 		Key:          f.key,
 		SourceQP:     minusOne(f.sourceQP),
 		Pairing:      f.pairing,
+		ServiceID:    Count{N: uint64(f.serviceID), Known: f.introduced},
+		Application:  f.serviceID.Application(),
 
 		SourceMAC: f.link.source, DestinationMAC: f.link.destination,
 		VLAN:   minusOne(uint32(f.link.vlan)),

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -32,6 +33,9 @@ func text(r result) string {
 		pairing := [...]string{"none", "inferred", "datagram", "cm"}[x.Pairing]
 		fmt.Fprintf(&b, "%s > %s %s QP 0x%x from QP %s, pairing %s, partner %t\n", x.Key.Source, x.Key.Destination, x.Key.Service,
 			x.Key.DestinationQP, number(x.SourceQP), pairing, x.ReverseID != 0)
+		if x.ServiceID.Known {
+			fmt.Fprintf(&b, "  set up for %s\n", mad.ServiceID(x.ServiceID.N))
+		}
 		fmt.Fprintf(&b, "  packets %d to %d: %d, %d bytes, payload %d, goodput %s, MTU %s, VLAN %s, DSCP %s, port %s of %s", x.FirstNumber, x.LastNumber,
 			x.Packets, x.Bytes, x.PayloadBytes, number(x.GoodputBytes), number(x.PathMTU), number(x.VLAN), number(x.DSCP),
 			number(x.SourcePort), number(x.SourcePorts))

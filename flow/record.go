@@ -12,6 +12,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 )
 
 // ID names a flow: a hash of its key, the same in every run over the same packets. 0 is no flow.
@@ -85,6 +86,10 @@ type Record struct {
 	Key          Key
 	SourceQP     Count // QPN of the sender; unknown when nothing names it
 	Pairing      Pairing
+
+	// What the connection was set up for, by the REQ of the connection manager. Nothing is guessed from payload.
+	ServiceID   Count           // unknown when the REQ or its REP was not seen
+	Application mad.Application // that has the service ID's port; ApplicationUnknown when none has, or nobody knows
 
 	SourceMAC, DestinationMAC [6]byte
 	VLAN                      Count // VID of the innermost tag

@@ -3,6 +3,7 @@ package flow
 import (
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 )
 
 // flow is one direction of a connection while it is tracked. What the next packet of the sequence touches
@@ -45,19 +46,21 @@ type flow struct {
 	answerOpen bool // a READ response began and has not ended
 	noTime     bool // a packet had no time stamp
 
-	pairing   Pairing
-	votes     uint8
-	conflicts uint8
-	portTries uint8
-	guess     uint32 // the flow that this one's answers seem to belong to, plus one
-	back      uint32 // the flow whose guess is this one, plus one
-	votePSN   uint32
-	voteMSN   uint32
-	sourceQP  uint32 // plus one, 0 when unknown
-	rewritten uint32 // UDP source port plus one
-	cmMTU     uint16 // by the connection manager, or found from the span of a READ
-	reverseID ID
-	addresses [2]uint64 // hash of source and destination, and of the opposite
+	pairing    Pairing
+	votes      uint8
+	conflicts  uint8
+	portTries  uint8
+	guess      uint32 // the flow that this one's answers seem to belong to, plus one
+	back       uint32 // the flow whose guess is this one, plus one
+	votePSN    uint32
+	voteMSN    uint32
+	sourceQP   uint32 // plus one, 0 when unknown
+	rewritten  uint32 // UDP source port plus one
+	cmMTU      uint16 // by the connection manager, or found from the span of a READ
+	serviceID  mad.ServiceID
+	introduced bool // by the connection manager: serviceID is known
+	reverseID  ID
+	addresses  [2]uint64 // hash of source and destination, and of the opposite
 
 	operations       Operations
 	duplicatePayload uint64
