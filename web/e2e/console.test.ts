@@ -244,9 +244,8 @@ describe("a capture", () => {
     await packet.getByText("infiniband.bth.psn").waitFor();
     const marked = packet.locator("[data-offset][data-marked]");
     await expect.poll(() => marked.allInnerTexts()).toEqual(["00", "50", "01", "·", "P", "·"]);
-    await page.waitForURL(/packet=8/);
+    await page.waitForURL(/field=[\d.]+&packet=8/);
     const address = page.url();
-    expect(address).toMatch(/field=[\d.]+/);
     await page.reload();
     await packet.getByRole("treeitem", { name: /^PSN/, selected: true }).waitFor();
     await expect.poll(() => marked.allInnerTexts()).toEqual(["00", "50", "01", "·", "P", "·"]);

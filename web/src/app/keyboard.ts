@@ -5,6 +5,13 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable='true'], .cm-editor") !== null;
 }
 
+/** True while a dialog, a menu or a list of choices is open, which then has the keys. */
+export function isOverlayOpen(): boolean {
+  // Closed ones may stay in the document, hidden.
+  const overlays = document.querySelectorAll("[role='dialog'], [role='menu'], [role='listbox']");
+  return [...overlays].some((overlay) => overlay.checkVisibility());
+}
+
 const SEQUENCE_MS = 1_200;
 
 export interface GlobalKeys {
@@ -28,7 +35,7 @@ export function useGlobalKeys(keys: GlobalKeys): void {
     let pressedG = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (document.querySelector("[role='dialog'], [role='menu']") && event.key !== "?") return;
+      if (isOverlayOpen() && event.key !== "?") return;
       const afterG = event.timeStamp - pressedG < SEQUENCE_MS;
       pressedG = event.key === "g" ? event.timeStamp : Number.NEGATIVE_INFINITY;
       if (act(event.key, afterG)) event.preventDefault();

@@ -61,6 +61,10 @@ interface Props {
   busy?: boolean;
 }
 
+export function NoTimes() {
+  return <div className={classes.none}>This capture has no time stamps, so there is no throughput over time.</div>;
+}
+
 /** Bits a second over time, with lanes for retransmissions, CE marks and CNPs. Dragging zooms. */
 export function ThroughputChart(props: Props) {
   // A canvas does not follow style sheets: it is drawn anew in the other scheme's colours.
@@ -88,7 +92,7 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
     const options: uPlot.Options = {
       width: element.clientWidth,
       height,
-      padding: [LANES_HEIGHT, 14, 0, 0],
+      padding: [LANES_HEIGHT, 28, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
@@ -112,7 +116,8 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
           space: 90,
           values: (_plot, ticks) => {
             const increment = (ticks[1] ?? 1) - (ticks[0] ?? 0);
-            return ticks.map((tick) => axisTime(tick, increment));
+            const most = Math.max(...ticks.map(Math.abs));
+            return ticks.map((tick) => axisTime(tick, increment, most));
           },
         },
         { ...axis, size: AXIS_WIDTH, space: 28, values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? "0" : formatBitRate(tick))) },
@@ -151,10 +156,10 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
   }, [series, height]);
 
   if (!series) {
-    const reason = throughput.bucket_ns === "0" ? "This capture has no time stamps, so there is no throughput over time." : "No packets in this span of time.";
+    if (throughput.bucket_ns === "0") return <NoTimes />;
     return (
       <div className={classes.none} style={{ height: height + 28 }}>
-        {reason}
+        No packets in this span of time.
         {zoomed && (
           <Button variant="default" onClick={onReset}>
             Show the whole time

@@ -33,8 +33,9 @@ describe("series of a throughput answer", () => {
 });
 
 it("labels times with the decimals that tell ticks apart", () => {
-  expect(axisTime(0.0000125, 0.0000025)).toBe("12.5 µs");
-  expect(axisTime(2, 0.5)).toBe("2.0 s");
-  expect(axisTime(120, 20)).toBe("120 s");
-  expect(axisTime(0, 0.001)).toBe("0 ms");
+  expect(axisTime(0.0000125, 0.0000025, 0.00002)).toBe("12.5 µs");
+  expect(axisTime(0.00000025, 0.00000025, 0.000003)).toBe("0.25 µs");
+  expect(axisTime(2, 0.5, 2)).toBe("2.0 s");
+  expect(axisTime(120, 20, 200)).toBe("120 s");
+  expect(axisTime(0, 0.001, 0.01)).toBe("0");
 });

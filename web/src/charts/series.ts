@@ -54,9 +54,13 @@ export function toSeries(throughput: Throughput, base?: bigint): Series | undefi
   return series;
 }
 
-/** Label of a point of time on an axis whose ticks are increment apart: as many decimals as tell ticks apart. */
-export function axisTime(seconds: number, increment: number): string {
-  const [factor, unit] = unitFor(Math.max(Math.abs(seconds), increment));
+/**
+ * Label of a point of time on an axis whose ticks are increment apart and go up to most: one unit for the whole axis,
+ * and as many decimals as tell ticks apart.
+ */
+export function axisTime(seconds: number, increment: number, most: number): string {
+  if (seconds === 0) return "0";
+  const [factor, unit] = unitFor(most);
   const step = increment * factor;
   let decimals = 0;
   while (decimals < 6 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6 * step * 10 ** decimals) decimals++;

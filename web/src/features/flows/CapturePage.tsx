@@ -40,11 +40,12 @@ function WithoutResults({ capture }: { capture: Capture }) {
     );
   }
   return (
-    <EmptyState
-      title={capture.status === "cancelled" ? "The analysis was stopped" : "There are no results"}
-      {...(capture.status === "failed" && { tone: "bad" as const })}
-    >
-      <p>{capture.message ?? "The file is kept; its analysis can be started again."}</p>
+    <EmptyState title={capture.status === "cancelled" ? "The analysis was stopped" : "There are no results"}>
+      <p>
+        {capture.status === "cancelled"
+          ? "The file is kept, and its analysis can be started again."
+          : "Nothing could be made of this file. Delete it, or analyse it again with a later version."}
+      </p>
       <Button variant="default" onClick={() => again.mutate(capture.id)} loading={again.isPending}>
         Analyse again
       </Button>

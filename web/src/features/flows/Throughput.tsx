@@ -2,7 +2,7 @@ import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { throughputQuery } from "../../api/queries";
 import type { Capture } from "../../api/types";
-import { ThroughputChart } from "../../charts/ThroughputChart";
+import { NoTimes, ThroughputChart } from "../../charts/ThroughputChart";
 import { QueryError } from "../../components/QueryError";
 
 interface Props {
@@ -18,7 +18,13 @@ interface Props {
 const FRAME_HEIGHT = 38;
 
 export function Throughput({ capture, flowId, from, to, onSpan, height = 160 }: Props) {
-  const { data, error, isFetching, refetch } = useQuery(throughputQuery(capture.id, { flowId, from, to }));
+  const timeless = capture.first_packet_at === undefined;
+  const { data, error, isFetching, refetch } = useQuery({
+    ...throughputQuery(capture.id, { flowId, from, to }),
+    enabled: !timeless,
+  });
+  // Known beforehand, so no room is kept for a chart that will not come.
+  if (timeless) return <NoTimes />;
   if (error) return <QueryError error={error} what="The throughput" onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={height + FRAME_HEIGHT} style={{ flex: "none" }} />;
   return (

@@ -143,7 +143,7 @@ export function flowColumns(captureId: string, origin: string | undefined): Colu
             ⇄
           </Link>
         ) : (
-          <Unknown why={UNPAIRED} />
+          <Unknown why={flow.pairing === "datagram" ? "datagrams belong to no connection" : UNPAIRED} />
         ),
     },
     { id: "service", header: "Type", title: "Transport service", width: 48, cell: (flow) => flow.service },

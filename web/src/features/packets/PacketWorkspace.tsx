@@ -2,6 +2,7 @@ import { Button, NumberInput, SegmentedControl, Select, Switch } from "@mantine/
 import { useDebouncedCallback, useLocalStorage } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
+import { isOverlayOpen } from "../../app/keyboard";
 import { packetsQuery, type PacketsParams } from "../../api/queries";
 import type { Capture } from "../../api/types";
 import { DataTable, type DataTableHandle, type Item } from "../../components/DataTable";
@@ -97,8 +98,7 @@ export function PacketWorkspace({ capture, flowId, paired = false, state, onStat
     if (!isOpen) return;
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
-      if (document.querySelector("[role='dialog'], [role='menu'], [role='listbox']")) return;
-      if (event.target instanceof HTMLInputElement) return;
+      if (isOverlayOpen() || event.target instanceof HTMLInputElement) return;
       close();
     };
     document.addEventListener("keydown", onKey);
