@@ -2,12 +2,14 @@
 package document
 
 import (
+	"fmt"
 	"net"
 	"strconv"
 	"time"
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -24,6 +26,8 @@ type Flow struct {
 	Destination               string            `json:"destination"`
 	DestinationQP             uint32            `json:"destination_qp"`
 	Pairing                   string            `json:"pairing"`
+	ServiceID                 *string           `json:"service_id"`
+	Application               *string           `json:"application"`
 	Service                   string            `json:"service"`
 	Protocol                  string            `json:"protocol"`
 	SourceMAC                 string            `json:"source_mac"`
@@ -112,6 +116,14 @@ func NewFlow(r *flow.Record) *Flow {
 	if r.ReverseID != 0 {
 		id := idText(r.ReverseID)
 		f.ReverseFlowID = &id
+	}
+	if r.ServiceID.Known {
+		id := fmt.Sprintf("0x%016x", r.ServiceID.N)
+		f.ServiceID = &id
+	}
+	if r.Application != mad.ApplicationUnknown {
+		name := r.Application.String()
+		f.Application = &name
 	}
 	if r.Tunnel != dissector.LayerNone {
 		tunnel, source, destination := r.Tunnel.String(), r.OuterSource.String(), r.OuterDestination.String()
