@@ -13,8 +13,9 @@ import (
 
 // What the ports' errors are told apart by.
 var (
-	ErrNotFound   = errors.New("not found")
-	ErrBadRequest = errors.New("bad request") // its text is for the person who asked
+	ErrNotFound    = errors.New("not found")
+	ErrBadRequest  = errors.New("bad request") // its text is for the person who asked
+	ErrUnavailable = errors.New("the database does not answer")
 )
 
 // Account is a capture as it is kept.

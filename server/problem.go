@@ -81,6 +81,8 @@ func asProblem(err error) *problem {
 		return problemf(kindTooLarge, "The body is larger than %s.", byteSize(tooLarge.Limit))
 	case errors.Is(err, ErrBadRequest):
 		return &problem{kind: kindInvalid, detail: capitalized(strings.TrimPrefix(err.Error(), ErrBadRequest.Error()+": ")), cause: err}
+	case errors.Is(err, ErrUnavailable):
+		return &problem{kind: kindUnavailable, detail: "The database does not answer. Try again in a moment.", cause: err}
 	case errors.Is(err, ErrNotFound):
 		return problemf(kindNotFound, "There is no such thing here.")
 	case errors.Is(err, context.DeadlineExceeded):

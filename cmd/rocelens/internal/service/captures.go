@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 
 	"github.com/google/uuid"
 
@@ -27,8 +29,19 @@ func served(err error) error {
 		return fmt.Errorf("%w: %w", server.ErrNotFound, err)
 	case errors.Is(err, store.ErrBadRequest):
 		return fmt.Errorf("%w: %w", server.ErrBadRequest, err)
+	case away(err):
+		return fmt.Errorf("%w: %w", server.ErrUnavailable, err)
 	}
 	return err
+}
+
+// away tells whether an error is that of a database that is not there, or no longer.
+func away(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // ListCaptures implements server.Captures.
@@ -86,7 +99,7 @@ func (c *captures) SaveCapture(ctx context.Context, a server.Account) error {
 		totals := storedTotals(a.Totals)
 		out.Totals, out.Software = &totals, c.version
 	}
-	return c.store.SaveCapture(ctx, &out)
+	return served(c.store.SaveCapture(ctx, &out))
 }
 
 func accountOf(c *store.Capture) (server.Account, error) {

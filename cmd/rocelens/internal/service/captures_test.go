@@ -23,8 +23,7 @@ import (
 func TestUploadedCaptureIsFullyThere(t *testing.T) {
 	s := web(t)
 	content := fixture(t, "base-cm-send-write-read.pcap")
-	c, status := s.upload(t, "life cycle.pcap", content)
-	require.Equal(t, http.StatusCreated, status)
+	c := s.fresh(t, "life cycle.pcap", content)
 	require.Equal(t, "life cycle.pcap", c.Name)
 	require.EqualValues(t, len(content), c.Size)
 
@@ -106,7 +105,7 @@ func TestUploadedCaptureIsFullyThere(t *testing.T) {
 
 func TestFiguresOfAGeneratedCapture(t *testing.T) {
 	s := web(t)
-	content, truth := generated(t, 100, 20_000)
+	content, truth := generated(t, 20_000)
 	c, _ := s.upload(t, "generated.pcap", content)
 	c = s.analysed(t, c.Id)
 	require.Equal(t, api.CaptureStatusDone, c.Status, "%v", c.Message)
@@ -123,7 +122,7 @@ func TestFiguresOfAGeneratedCapture(t *testing.T) {
 
 func TestCompressedCapturesAreKeptDecompressed(t *testing.T) {
 	s := web(t)
-	content, truth := generated(t, 101, 300)
+	content, truth := generated(t, 300)
 	for _, compression := range []struct {
 		name string
 		pack func([]byte) []byte
@@ -202,11 +201,11 @@ func withoutRDMA(t *testing.T) []byte {
 
 func TestBadFilesSaySoAndHarmNothing(t *testing.T) {
 	s := web(t)
-	before, truth := generated(t, 102, 500)
+	before, truth := generated(t, 500)
 	good, _ := s.upload(t, "good.pcap", before)
 	good = s.analysed(t, good.Id)
 	require.EqualValues(t, truth.Packets, good.Totals.Packets)
-	whole, _ := generated(t, 103, 400)
+	whole, _ := generated(t, 400)
 	base := fixture(t, "base-cm-send-write-read.pcap")
 	bomb := bytes.Join([][]byte{base[:24], bytes.Repeat(base[24:], 8*bombLimit/len(base))}, nil)
 	kept := wholeRecords(bomb[:bombLimit])
@@ -234,8 +233,7 @@ func TestBadFilesSaySoAndHarmNothing(t *testing.T) {
 		{"no RDMA", withoutRDMA(t), api.CaptureStatusDone, `^4 packets, none of them RDMA: 3 TCP, 1 ARP\.$`, 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c, status := s.upload(t, tc.name+".pcap", tc.content)
-			require.Equal(t, http.StatusCreated, status)
+			c := s.fresh(t, tc.name+".pcap", tc.content)
 			c = s.analysed(t, c.Id)
 			require.NotNil(t, c.Message)
 			require.Equal(t, tc.status, c.Status, *c.Message)
@@ -256,7 +254,7 @@ func TestBadFilesSaySoAndHarmNothing(t *testing.T) {
 
 func TestTheSameFileIsOneCapture(t *testing.T) {
 	s := web(t)
-	content, _ := generated(t, 104, 200)
+	content, _ := generated(t, 200)
 	first, status := s.upload(t, "a.pcap", content)
 	require.Equal(t, http.StatusCreated, status)
 	second, status := s.upload(t, "b.pcap", content)
@@ -264,7 +262,7 @@ func TestTheSameFileIsOneCapture(t *testing.T) {
 	require.Equal(t, first.Id, second.Id)
 	require.Equal(t, "a.pcap", second.Name)
 
-	other, _ := generated(t, 105, 200)
+	other, _ := generated(t, 200)
 	var mu sync.Mutex
 	created := map[int]int{}
 	ids := map[uuid.UUID]bool{}
@@ -288,8 +286,8 @@ func TestTheSameFileIsOneCapture(t *testing.T) {
 
 func TestDeletedCaptureIsGoneAndOthersAreNot(t *testing.T) {
 	s := web(t)
-	a, _ := generated(t, 106, 300)
-	b, truth := generated(t, 107, 300)
+	a, _ := generated(t, 300)
+	b, truth := generated(t, 300)
 	goes, _ := s.upload(t, "goes.pcap", a)
 	stays, _ := s.upload(t, "stays.pcap", b)
 	s.analysed(t, goes.Id)
@@ -318,7 +316,7 @@ func TestListOfCaptures(t *testing.T) {
 	s := web(t)
 	var ids []uuid.UUID
 	for i := range 3 {
-		content, _ := generated(t, uint64(110+i), 100)
+		content, _ := generated(t, 100)
 		c, _ := s.upload(t, fmt.Sprintf("page %d.pcap", i), content)
 		s.analysed(t, c.Id)
 		ids = append(ids, c.Id)
@@ -351,8 +349,8 @@ func TestListOfCaptures(t *testing.T) {
 
 func TestCancelAndDeleteWhileAnalysing(t *testing.T) {
 	s := start(t, service.Config{Workers: 1})
-	large, truth := generated(t, 120, 400_000)
-	small, _ := generated(t, 121, 300)
+	large, truth := generated(t, 400_000)
+	small, _ := generated(t, 300)
 	busy, _ := s.upload(t, "busy.pcap", large)
 	waiting, _ := s.upload(t, "waiting.pcap", small)
 

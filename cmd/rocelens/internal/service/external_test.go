@@ -31,7 +31,7 @@ func TestUsesAServerOfTheUsersOwn(t *testing.T) {
 	s.get(t, "/service").into(t, &about)
 	require.False(t, about.Embedded)
 	require.True(t, about.QueryEnabled)
-	content, truth := generated(t, 150, 500)
+	content, truth := generated(t, 500)
 	c, _ := s.upload(t, "external.pcap", content)
 	c = s.analysed(t, c.Id)
 	require.Equal(t, api.CaptureStatusDone, c.Status, "%v", c.Message)

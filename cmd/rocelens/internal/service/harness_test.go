@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -310,6 +311,18 @@ func (r *running) upload(t *testing.T, name string, content []byte) (api.Capture
 	return c, got.status
 }
 
+// fresh posts a file that another test may have posted, and makes it new again.
+func (r *running) fresh(t *testing.T, name string, content []byte) api.Capture {
+	t.Helper()
+	c, status := r.upload(t, name, content)
+	if status == http.StatusOK {
+		require.Equal(t, http.StatusNoContent, r.do(t, http.MethodDelete, "/api/v1/captures/"+c.Id.String(), nil).status)
+		c, status = r.upload(t, name, content)
+	}
+	require.Equal(t, http.StatusCreated, status)
+	return c
+}
+
 func (r *running) capture(t *testing.T, id uuid.UUID) api.Capture {
 	t.Helper()
 	got := r.get(t, "/captures/"+id.String())
@@ -362,11 +375,14 @@ func (r *running) query(t *testing.T, body map[string]any) reply {
 	return r.do(t, http.MethodPost, "/api/v1/query", bytes.NewReader(data), "Content-Type", "application/json")
 }
 
-// generated is a capture of a seed, and the truth about it.
-func generated(t *testing.T, seed uint64, packets int) ([]byte, capgen.Truth) {
+// captures that were generated, so that no two have the same content.
+var generations atomic.Uint64
+
+// generated is a capture, and the truth about it.
+func generated(t *testing.T, packets int) ([]byte, capgen.Truth) {
 	t.Helper()
 	config := capgen.Default()
-	config.Seed, config.Packets, config.Connections = seed, packets, 4
+	config.Seed, config.Packets, config.Connections = generations.Add(1), packets, 4
 	config.Faults.LossBefore, config.Faults.Mark = 0.05, 0.05
 	var out bytes.Buffer
 	truth, err := capgen.Generate(&out, pcapfile.FormatPcap, config)

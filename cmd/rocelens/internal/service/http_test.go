@@ -101,7 +101,7 @@ func TestPagesAndTheirHeaders(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	s := web(t)
 	s.get(t, "/captures")
-	content, _ := generated(t, 140, 100)
+	content, _ := generated(t, 100)
 	c, _ := s.upload(t, "metrics.pcap", content)
 	s.analysed(t, c.Id)
 	text := string(s.do(t, http.MethodGet, "/metrics", nil).body)
@@ -116,7 +116,7 @@ func TestMetrics(t *testing.T) {
 
 func TestQueries(t *testing.T) {
 	s := web(t)
-	content, _ := generated(t, 141, 2000)
+	content, _ := generated(t, 2000)
 	c, _ := s.upload(t, "queries.pcap", content)
 	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
 
@@ -152,7 +152,7 @@ func TestQueries(t *testing.T) {
 
 func TestExampleQueriesRun(t *testing.T) {
 	s := web(t)
-	content, _ := generated(t, 142, 3000)
+	content, _ := generated(t, 3000)
 	c, _ := s.upload(t, "examples.pcap", content)
 	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
 	for _, name := range []string{"sit-rnr.pcap", "sit-nak-all.pcap", "sit-icrc-bad.pcap", "base-cm-send-write-read.pcap", "sit-ecn-cnp.pcap"} {
@@ -160,7 +160,7 @@ func TestExampleQueriesRun(t *testing.T) {
 		s.analysed(t, c.Id)
 	}
 	// The newest capture is the one that is asked about, and it is to have everything.
-	content, _ = generated(t, 143, 3000)
+	content, _ = generated(t, 3000)
 	c, _ = s.upload(t, "newest.pcap", content)
 	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
 
@@ -182,7 +182,7 @@ func TestExampleQueriesRun(t *testing.T) {
 
 func TestQueriesThatTheDatabaseRefuses(t *testing.T) {
 	s := web(t)
-	content, truth := generated(t, 144, 200)
+	content, truth := generated(t, 200)
 	c, _ := s.upload(t, "refused.pcap", content)
 	s.analysed(t, c.Id)
 	for _, tc := range []struct {

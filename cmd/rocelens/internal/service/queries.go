@@ -19,7 +19,7 @@ func refusal(err error) error {
 	if e, ok := errors.AsType[*store.QueryError](err); ok {
 		return &server.QueryError{Code: e.Code, Name: e.Name, Message: e.Message}
 	}
-	return err
+	return served(err)
 }
 
 // Query implements server.Queries.
@@ -63,7 +63,7 @@ func (q *queries) Export(ctx context.Context, sql string, format api.QueryReques
 func (q *queries) Tables(ctx context.Context) ([]api.Table, error) {
 	tables, err := q.store.Schema(ctx)
 	if err != nil {
-		return nil, err
+		return nil, served(err)
 	}
 	out := make([]api.Table, len(tables))
 	for i, t := range tables {

@@ -89,7 +89,7 @@ func (r *running) breakOff(t *testing.T, location string, announced int, content
 
 func TestUploadGoesOnAfterABrokenConnection(t *testing.T) {
 	s := web(t)
-	content, truth := generated(t, 130, 2000)
+	content, truth := generated(t, 2000)
 	location := s.begin(t, "broken.pcap", len(content))
 	half := len(content) / 2
 	s.breakOff(t, location, len(content), content[:half])
@@ -187,14 +187,14 @@ func TestUploadAndAnalysisGoOnAfterARestart(t *testing.T) {
 		}
 	})
 
-	content, _ := generated(t, 131, 1000)
+	content, _ := generated(t, 1000)
 	location := s.begin(t, "half.pcap", len(content))
 	require.Equal(t, http.StatusNoContent, s.patch(t, location, 0, content[:1000]).status)
-	large, truth := generated(t, 132, 400_000)
+	large, truth := generated(t, 400_000)
 	busy, _ := s.upload(t, "busy.pcap", large)
-	other, _ := generated(t, 133, 300)
+	other, _ := generated(t, 300)
 	waiting, _ := s.upload(t, "waiting.pcap", other)
-	third, alsoTruth := generated(t, 134, 300)
+	third, alsoTruth := generated(t, 300)
 	also, _ := s.upload(t, "also waiting.pcap", third)
 	c := s.until(t, busy.Id, func(c api.Capture) bool { return c.Progress != nil && c.Progress.Packets > 0 || c.Analyzed })
 	require.Equal(t, api.CaptureStatusAnalyzing, c.Status, "the service is stopped in the middle")
