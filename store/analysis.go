@@ -176,6 +176,8 @@ func (a *Analysis) Commit(ctx context.Context) error {
 			return err
 		}
 	}
+	// From here on there is no half way: a cancellation must not come between the tables.
+	ctx = context.WithoutCancel(ctx)
 	for _, table := range dataTables {
 		if err := a.publish(ctx, table); err != nil {
 			return fmt.Errorf("publish the %s of capture %s: %w", table, a.id, err)

@@ -231,7 +231,8 @@ func (s *Store) Captures(ctx context.Context, cursor string, limit int) (Capture
 }
 
 // Interrupted lists captures that a run before has left queued or under analysis, oldest first. Their
-// staged rows are gone; what an analysis before that had found is there.
+// staged rows are gone; what an analysis before that had found is there, and to be sure that it is of one
+// analysis the capture has to be analysed again or its results deleted.
 func (s *Store) Interrupted(ctx context.Context) ([]Capture, error) {
 	return s.listCaptures(ctx, "status IN ('queued', 'analyzing') ORDER BY uploaded_at, id")
 }

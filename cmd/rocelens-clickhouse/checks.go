@@ -20,7 +20,7 @@ var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AA
 func checkLibrary(path string) error {
 	file, err := elf.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the ClickHouse library is not at %s: install it with \"make clickhouse\", or use a server of your own with --clickhouse ADDR", path)
+		return fmt.Errorf("the ClickHouse library is not at %s: install it with \"make library\", or use a server of your own with --clickhouse ADDR", path)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is not a shared library: %w", path, err)

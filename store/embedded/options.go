@@ -107,7 +107,7 @@ func FindLibrary(given string) (string, error) {
 			continue
 		}
 		if _, err := os.Stat(path); err != nil { //nolint:gosec // the path that the user named
-			return "", fmt.Errorf("%w at %s: install it with \"make clickhouse\", or use a server of your own with --clickhouse ADDR", ErrNoLibrary, path)
+			return "", fmt.Errorf("%w at %s: install it with \"make library\", or use a server of your own with --clickhouse ADDR", ErrNoLibrary, path)
 		}
 		return filepath.Abs(path)
 	}
@@ -133,7 +133,7 @@ func FindLibrary(given string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%w: install it with \"make clickhouse\", name it with --library or %s, or use a server of your own with --clickhouse ADDR", ErrNoLibrary, LibraryVariable)
+	return "", fmt.Errorf("%w: install it with \"make library\", name it with --library or %s, or use a server of your own with --clickhouse ADDR", ErrNoLibrary, LibraryVariable)
 }
 
 // FindProgram is the path of rocelens-clickhouse: the given one, that of the environment variable
