@@ -33,6 +33,7 @@ type met uint8
 const (
 	inCaptures met = 1 << iota
 	inGenerated
+	inManagement
 )
 
 // behindBTH tells whether a field belongs to what follows the BTH.
@@ -211,6 +212,14 @@ var deliberate = []difference{
 		inCaptures,
 		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
 			return p.Meta.LinkType == dissector.LinkTypeERF && strings.HasPrefix(field, "frame.")
+		},
+	},
+	{
+		"The interface of a packet in a pcap file", "nothing", "0: the file's only one",
+		"pcap has one link type and so one interface; captures of both formats read alike",
+		inManagement,
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return field == "frame.interface_id" && row[field] == ""
 		},
 	},
 	{

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/filter"
+	"github.com/rocelens/rocelens/dissector/internal/framefile"
 	"github.com/rocelens/rocelens/dissector/tree"
 )
 
@@ -28,15 +28,16 @@ import (
 const captured = 1_700_000_000_123_456_789
 
 // writePcapng puts frames into a file and answers its name.
-func writePcapng(t *testing.T, frames [][]byte) string {
+func writePcapng(t *testing.T, frames []framefile.Frame) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "generated.pcapng")
 	file, err := os.Create(path)
 	require.NoError(t, err)
 	w, err := pcapgo.NewNgWriter(file, layers.LinkTypeEthernet)
 	require.NoError(t, err)
-	for _, data := range frames {
-		require.NoError(t, w.WritePacket(gopacket.CaptureInfo{Timestamp: time.Unix(0, captured), CaptureLength: len(data), Length: len(data)}, data))
+	for _, f := range frames {
+		n := len(f.Data)
+		require.NoError(t, w.WritePacket(gopacket.CaptureInfo{Timestamp: time.Unix(0, f.Meta.Time), CaptureLength: n, Length: n}, f.Data))
 	}
 	require.NoError(t, w.Flush())
 	require.NoError(t, file.Close())
@@ -98,34 +99,25 @@ func theirValues(name, text string, kind filter.Kind) []string {
 	return normalAll(text)
 }
 
-// Ten thousand packets that no capture has are shown to tshark, and every field that both programs name must
-// have the same value, but for the differences that are listed.
-func TestFieldsEqualTsharkInGeneratedPackets(t *testing.T) {
-	tshark, err := exec.LookPath("tshark")
-	if err != nil {
-		t.Skip("tshark is not installed")
-	}
-	const count, seed = 10_000, 1
-	g := &generator{t, rand.New(rand.NewPCG(seed, seed))}
-	frames := g.frames(count)
-	fields := common(t, tshark)
-	args := []string{"-n", "-r", writePcapng(t, frames), "-T", "fields", "-E", "header=y", "-E", "occurrence=a", "-e", "frame.number", "-e", "_ws.malformed"}
+// everyField compares the fields of all frames of a file, but for the differences that are listed, which it
+// notes in used. It returns how many values were equal.
+func everyField(t *testing.T, tshark, path string, fields []filter.Field, frames []framefile.Frame, used map[string]bool) (equal int) {
+	t.Helper()
+	args := []string{"-n", "-r", path, "-T", "fields", "-E", "header=y", "-E", "occurrence=a", "-e", "frame.number", "-e", "_ws.malformed"}
 	for _, f := range fields {
 		args = append(args, "-e", f.Name)
 	}
 	out, err := exec.CommandContext(t.Context(), tshark, args...).Output()
 	require.NoError(t, err)
 	rows := readRows(t, string(out))
-	require.Len(t, rows, count)
+	require.Len(t, rows, len(frames))
 
-	var p dissector.Packet
-	equal, used := 0, map[string]bool{}
+	const most = 3 // of one field are shown
 	failures := map[string]int{}
+	var p dissector.Packet
 	for i, row := range rows {
-		data := frames[i]
-		meta := dissector.Meta{Number: uint64(i + 1), OriginalLength: uint32(len(data)), LinkType: dissector.LinkTypeEthernet, Time: captured, HasTime: true}
-		err := dissector.Decode(data, meta, &p)
-		ours := values(tree.Build(&p, err), data)
+		err := dissector.Decode(frames[i].Data, frames[i].Meta, &p)
+		ours := values(tree.Build(&p, err), frames[i].Data)
 		for _, f := range fields {
 			want := theirValues(f.Name, row[f.Name], f.Kind)
 			if slices.Equal(want, ours[f.Name]) {
@@ -137,16 +129,56 @@ func TestFieldsEqualTsharkInGeneratedPackets(t *testing.T) {
 				used[deliberate[excuse].where] = true
 				continue
 			}
-			failures[f.Name]++
-			if failures[f.Name] <= 3 {
-				t.Errorf("frame %d, %s: tshark has %v, the tree %v (%v, %v, %s)", i+1, f.Name, want, ours[f.Name], p.BTH.Opcode, err, strconv.Quote(row["_ws.malformed"]))
+			if failures[f.Name]++; failures[f.Name] <= most {
+				t.Errorf("frame %d, %s: tshark has %v, the tree %v (%v, %v, %q)", i+1, f.Name, want, ours[f.Name], p.BTH.Opcode, err, row["_ws.malformed"])
 			}
 		}
 	}
-	t.Logf("%d values of %d fields equal", equal, len(fields))
-	require.Greater(t, equal, 500_000)
-	if len(failures) > 0 {
-		t.Log(failures)
+	return equal
+}
+
+// Ten thousand packets that no capture has are shown to tshark, and every field that both programs name must
+// have the same value, but for the differences that are listed.
+func TestFieldsEqualTsharkInGeneratedPackets(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("tshark is not installed")
 	}
+	const count, seed = 10_000, 1
+	g := &generator{t, rand.New(rand.NewPCG(seed, seed))}
+	frames := make([]framefile.Frame, 0, count)
+	for i, data := range g.frames(count) {
+		frames = append(frames, framefile.Frame{Data: data, Meta: dissector.Meta{
+			Number: uint64(i + 1), OriginalLength: uint32(len(data)), LinkType: dissector.LinkTypeEthernet, Time: captured, HasTime: true,
+		}})
+	}
+	used := map[string]bool{}
+	equal := everyField(t, tshark, writePcapng(t, frames), common(t, tshark), frames, used)
+	t.Logf("%d values equal", equal)
+	require.Greater(t, equal, 500_000)
 	checkMet(t, inGenerated, used)
+}
+
+// So are the connection manager's messages that several programs have sent, and those made for tests.
+func TestManagementFieldsEqualTshark(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("tshark is not installed")
+	}
+	files := map[string]string{}
+	for _, name := range []string{"base-cm-send-write-read.pcap", "sit-cm-reject.pcap", "sit-cm-noanswer.pcap", "cm-messages.pcap", "rocev2-ipv6.pcap"} {
+		files[name] = filepath.Join("..", "testdata", name)
+	}
+	if dir := framefile.SharedOrNone(filepath.Join("..", "..")); dir != "" {
+		for _, name := range []string{"write.pcap", "nvme-discover.pcap", "rdma.dump", "send.pcap"} {
+			files[name] = filepath.Join(dir, "magnate3-linux-riscv-dev", name)
+		}
+	}
+	fields, used := common(t, tshark), map[string]bool{}
+	for name, path := range files {
+		t.Run(name, func(t *testing.T) {
+			require.NotZero(t, everyField(t, tshark, path, fields, framefile.Read(t, path), used))
+		})
+	}
+	checkMet(t, inManagement, used)
 }

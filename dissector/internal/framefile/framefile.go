@@ -112,12 +112,21 @@ func readPcapng(raw []byte) []Frame {
 // it is not there. up is the path from the test's folder to the root of the repository.
 func Shared(tb testing.TB, up string) string {
 	tb.Helper()
+	dir := SharedOrNone(up)
+	if dir == "" {
+		tb.Skip("no folder of public captures: set ROCELENS_CAPTURES")
+	}
+	return dir
+}
+
+// SharedOrNone is the folder of public captures, or "" when it is not there.
+func SharedOrNone(up string) string {
 	dir := os.Getenv("ROCELENS_CAPTURES")
 	if dir == "" {
 		dir = filepath.Join(up, "..", "shared", "captures")
 	}
 	if _, err := os.Stat(dir); err != nil { //nolint:gosec // the folder is the tester's own choice
-		tb.Skip("no folder of public captures: set ROCELENS_CAPTURES")
+		return ""
 	}
 	return dir
 }
