@@ -22,19 +22,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func generate(t testing.TB, cfg capgen.Config) ([]byte, capgen.Truth) {
-	t.Helper()
+func generate(tb testing.TB, cfg capgen.Config) ([]byte, capgen.Truth) {
+	tb.Helper()
 	var file bytes.Buffer
 	truth, err := capgen.Generate(&file, pcapfile.FormatPcap, cfg)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return file.Bytes(), truth
 }
 
-func open(t testing.TB, data []byte) *pcapfile.Source {
-	t.Helper()
+func open(tb testing.TB, data []byte) *pcapfile.Source {
+	tb.Helper()
 	source, err := pcapfile.New(bytes.NewReader(data), "test", pcapfile.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, source.Close()) })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { assert.NoError(tb, source.Close()) })
 	return source
 }
 

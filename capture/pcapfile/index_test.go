@@ -63,8 +63,13 @@ func TestReferencesThatDoNotFit(t *testing.T) {
 		b := written(t, format, WriterOptions{}, someFrames(3)...)
 		c := readBytes(t, b)
 		for _, ref := range []FrameRef{
-			{Offset: -1}, {Offset: int64(len(b))}, {Offset: int64(len(b)) - 3}, {Offset: 1 << 62},
-			{Offset: c.Frames[0].Offset, Interface: 1}, {Offset: c.Frames[0].Offset + 16}, {Offset: c.Frames[2].Offset + 4},
+			{Offset: -1},
+			{Offset: int64(len(b))},
+			{Offset: int64(len(b)) - 3},
+			{Offset: 1 << 62},
+			{Offset: c.Frames[0].Offset, Interface: 1},
+			{Offset: c.Frames[0].Offset + 16},
+			{Offset: c.Frames[2].Offset + 4},
 		} {
 			_, err := c.Index.ReadFrame(bytes.NewReader(b), int64(len(b)), ref)
 			require.ErrorIs(t, err, ErrReference, "%s %+v", format, ref)

@@ -103,14 +103,6 @@ func testFile(tb testing.TB, name string) []byte {
 	return b
 }
 
-func data(c contents) [][]byte {
-	var out [][]byte
-	for i := range c.Frames {
-		out = append(out, c.Frames[i].Data)
-	}
-	return out
-}
-
 func times(c contents) []int64 {
 	var out []int64
 	for i := range c.Frames {

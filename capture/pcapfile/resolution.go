@@ -15,10 +15,13 @@ type Resolution uint8
 const (
 	Microseconds Resolution = 6
 	Nanoseconds  Resolution = 9
+)
 
-	resolutionBinary Resolution = 0x80
-	maxBinary                   = 64 // a 64-bit count of finer ticks does not reach one second
-	maxDecimal                  = 19
+const resolutionBinary Resolution = 0x80
+
+const (
+	maxBinary  = 64 // a 64-bit count of finer ticks does not reach one second
+	maxDecimal = 19
 )
 
 // Valid says whether a 64-bit count of such ticks can tell a time at all.
