@@ -177,7 +177,7 @@ describe("captures", () => {
   });
 
   it("pauses, resumes after a reload from where it was, and cancels", async () => {
-    // The second PATCH and all after it are held back, as a slow line would.
+    // The bytes are held back, as a dead line would.
     let hold = true;
     await page.route("**/api/v1/uploads/*", async (route) => {
       if (route.request().method() === "PATCH" && hold) return;
@@ -257,7 +257,7 @@ describe("a capture", () => {
     await packet.locator("[data-offset='15']").first().click();
     await packet.getByText("byte 15, bits 0–5 = 000000").waitFor();
     await packet.locator("[data-offset='15']").first().click();
-    await packet.getByText("byte 15, bits 6–7 = 00").waitFor();
+    await packet.getByText("byte 15, bits 6–7 = 10").waitFor();
   });
 
   it("leads from a trouble to its packets", async () => {

@@ -25,6 +25,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/uploads/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a resumable upload
+         * @description Refused with 413 when the file is above the limit, and with 507 when the disk has no room for it.
+         */
+        post: operations["createUpload"];
+        delete?: never;
+        /** What the upload service can do */
+        options: operations["describeUploads"];
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Throw away what has arrived */
+        delete: operations["abortUpload"];
+        options?: never;
+        /** How much has arrived */
+        head: operations["getUploadOffset"];
+        /** Send more bytes, from the offset on */
+        patch: operations["appendUpload"];
+        trace?: never;
+    };
     "/captures/{capture_id}": {
         parameters: {
             query?: never;
@@ -299,7 +341,7 @@ export interface components {
             status: number;
             detail?: string;
             instance?: string;
-            /** @description ClickHouse's error code */
+            /** @description ClickHouse's error code, for a refused query */
             code?: number;
         };
         /**
@@ -317,7 +359,7 @@ export interface components {
              * @description bytes of the uploaded file
              */
             size: number;
-            /** @description of the uploaded file */
+            /** @description of the uploaded file, hex */
             sha256: string;
             status: components["schemas"]["CaptureStatus"];
             /** @description one sentence: why it failed, what is missing of a partial file, that it holds no RDMA */
@@ -338,7 +380,7 @@ export interface components {
             last_packet_at?: string;
             totals?: components["schemas"]["Totals"];
             interfaces: components["schemas"]["CaptureInterface"][];
-            /** @description what was passed over while reading */
+            /** @description what was passed over while reading, and where */
             notes: string[];
             progress?: components["schemas"]["Progress"];
         };
@@ -367,8 +409,12 @@ export interface components {
             bytes: number;
             /** Format: int64 */
             bytes_total: number;
+            /** Format: double */
             packets_per_second: number;
-            /** @description absent until it can be told */
+            /**
+             * Format: double
+             * @description absent until it can be told
+             */
             seconds_left?: number;
         };
         CaptureList: {
@@ -456,7 +502,7 @@ export interface components {
             source_port: number | null;
             /** @description distinct UDP source ports */
             source_ports: number | null;
-            /** @description UDP source port for which the ICRC would be right */
+            /** @description UDP source port for which the ICRC would be right, where a device rewrote it */
             port_rewritten_from: number | null;
             /** Format: date-time */
             first_time?: string;
@@ -475,7 +521,10 @@ export interface components {
             payload_bytes: number;
             /** Format: int64 */
             goodput_bytes: number | null;
-            /** @description bits per second on the wire from first to last packet */
+            /**
+             * Format: double
+             * @description bits per second on the wire from first to last packet
+             */
             throughput_bps: number | null;
             /** Format: int64 */
             messages: number | null;
@@ -647,6 +696,7 @@ export interface components {
             rows: unknown[][];
             row_count: number;
             truncated: boolean;
+            /** Format: double */
             elapsed_seconds: number;
             /** Format: int64 */
             rows_read: number;
@@ -772,6 +822,139 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    createUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                "Tus-Resumable": "1.0.0";
+                /** @description bytes of the whole file */
+                "Upload-Length": number;
+                /** @description filename, then the name in base64 */
+                "Upload-Metadata"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Begun; Location is where to send the bytes */
+            201: {
+                headers: {
+                    Location?: string;
+                    /** @description only when the upload is already whole, which an empty file is */
+                    "Rocelens-Capture-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    describeUploads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Told by the headers */
+            200: {
+                headers: {
+                    "Tus-Version"?: string;
+                    "Tus-Extension"?: string;
+                    "Tus-Max-Size"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    abortUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                "Tus-Resumable": "1.0.0";
+            };
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getUploadOffset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Told by the headers */
+            200: {
+                headers: {
+                    "Upload-Offset"?: string;
+                    "Upload-Length"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such upload */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appendUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                "Tus-Resumable": "1.0.0";
+                "Upload-Offset": number;
+            };
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/offset+octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Kept. After the last bytes the capture exists and its analysis is queued */
+            204: {
+                headers: {
+                    "Upload-Offset"?: string;
+                    /** @description after the last bytes: the capture, an earlier one when the same file was uploaded before */
+                    "Rocelens-Capture-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getCapture: {
         parameters: {
             query?: never;
@@ -883,6 +1066,15 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description The part that the header Range asked for */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -973,7 +1165,7 @@ export interface operations {
         parameters: {
             query?: {
                 flow_id?: string;
-                /** @description With flow_id */
+                /** @description With flow_id, the other direction of the connection too */
                 both_directions?: boolean;
                 /** @description Only packets with this finding */
                 only?: "retransmitted" | "out_of_order" | "gap" | "nak" | "rnr" | "cnp" | "ce" | "icrc_bad" | "malformed" | "truncated" | "unsupported" | "not_rdma";

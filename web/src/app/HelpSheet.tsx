@@ -15,7 +15,7 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
   {
     title: "Lists",
     keys: [
-      [["j", "k"], "Next, previous row (or ↓ ↑)"],
+      [["j", "k"], "Next, previous row, as ↓ ↑"],
       [["PgDn", "PgUp"], "A page down, up"],
       [["Home", "End"], "First, last row"],
       [["Enter"], "Open the row"],
@@ -40,7 +40,7 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
 
 export function HelpSheet({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Keyboard" size="lg" centered>
+    <Modal opened={opened} onClose={onClose} title="Keyboard" size="xl" centered>
       <div className={classes.groups}>
         {GROUPS.map((group) => (
           <section key={group.title}>

@@ -58,7 +58,6 @@ export function createAppRouter(queryClient: QueryClient) {
     defaultErrorComponent: PageError,
     defaultPendingComponent: PagePending,
     defaultPreload: "intent",
-    scrollRestoration: true,
   });
 }
 

@@ -45,6 +45,13 @@ export const theme = createTheme({
     Select: { defaultProps: { size: "xs" } },
     SegmentedControl: { defaultProps: { size: "xs" } },
     Switch: { defaultProps: { size: "xs" } },
+    Modal: {
+      styles: {
+        content: { background: "var(--rl-surface)" },
+        header: { background: "var(--rl-surface)" },
+        title: { fontWeight: 600 },
+      },
+    },
     Menu: { defaultProps: { shadow: "md", position: "bottom-end", withinPortal: true } },
   },
 });

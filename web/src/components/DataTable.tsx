@@ -1,6 +1,7 @@
-import { columnVisibilityFeature, tableFeatures, useTable, type ColumnDef } from "@tanstack/react-table";
+import { columnVisibilityFeature, flexRender, tableFeatures, useTable, type ColumnDef, type Row } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
+  memo,
   useEffect,
   useEffectEvent,
   useId,
@@ -10,6 +11,7 @@ import {
   useRef,
   type CSSProperties,
   type KeyboardEvent,
+  type MouseEvent,
   type ReactNode,
   type Ref,
 } from "react";
@@ -64,7 +66,7 @@ interface Props<T> {
   /** Called when other rows come into view: first and last. */
   onRange?: (first: number, last: number) => void;
   /** Attributes of a row, for its looks: data-tone="bad". */
-  rowAttributes?: (value: T, index: number) => Record<`data-${string}`, string | undefined>;
+  rowAttributes?: (value: T, index: number) => Attributes;
   onHover?: (value: T | undefined) => void;
   empty?: ReactNode;
   /** Takes j and k of the whole page. */
@@ -87,6 +89,54 @@ const ROW_PADDING = 8;
 function rowStyle(start: number, height: number, template: string): CSSProperties {
   return { transform: `translateY(${start}px)`, height, gridTemplateColumns: template };
 }
+
+type Attributes = Record<`data-${string}`, string | undefined>;
+
+interface RowProps<T> {
+  row: Row<Features, Item<T>>;
+  byId: ReadonlyMap<string, Column<T>>;
+  id: string;
+  start: number;
+  height: number;
+  template: string;
+  active: boolean;
+  attributes: Attributes | undefined;
+}
+
+function PlainRow<T>({ row, byId, id, start, height, template, active, attributes }: RowProps<T>) {
+  return (
+    <div
+      id={id}
+      role="row"
+      aria-rowindex={row.original.index + 2}
+      aria-selected={active}
+      data-index={row.original.index}
+      className={classes.row}
+      style={rowStyle(start, height, template)}
+      {...attributes}
+    >
+      {row.getVisibleCells().map((cell) => {
+        const column = byId.get(cell.column.id);
+        return (
+          <div key={cell.id} role="gridcell" className={classes.cell} data-align={column?.align} data-mono={column?.mono || undefined}>
+            {flexRender(cell.column.columnDef.cell, cell.getContext())}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function sameAttributes(a: Attributes | undefined, b: Attributes | undefined): boolean {
+  if (a === b) return true;
+  const entries = Object.entries(a ?? {});
+  return entries.length === Object.keys(b ?? {}).length && entries.every(([key, value]) => b?.[key as `data-${string}`] === value);
+}
+
+const DataRow = memo(PlainRow, ({ attributes: a, ...before }, { attributes: b, ...after }) => {
+  const keys = Object.keys(before) as (keyof typeof before)[];
+  return keys.every((key) => before[key] === after[key]) && sameAttributes(a, b);
+}) as typeof PlainRow;
 
 /**
  * A table for any number of rows: only those in view exist. It is an ARIA grid with one tab stop; the arrow keys,
@@ -227,6 +277,23 @@ export function DataTable<T>({
     event.stopPropagation();
   };
 
+  // One set of handlers for all rows, so that a row is drawn anew only when it changes.
+  const itemOf = (event: MouseEvent): Item<T> | undefined => {
+    const index = (event.target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset["index"];
+    return index === undefined ? undefined : rowsById[index]?.original;
+  };
+  const onClick = (event: MouseEvent): void => {
+    const item = itemOf(event);
+    // Links and buttons inside of a row act for themselves.
+    if (!item || (event.target as HTMLElement).closest("a, button, input")) return;
+    onActive?.(item.index);
+    if (openOnClick) onOpen?.(item.value, item.index);
+  };
+  const onDoubleClick = (event: MouseEvent): void => {
+    const item = itemOf(event);
+    if (item && !openOnClick) onOpen?.(item.value, item.index);
+  };
+
   const activeId = active === undefined ? undefined : `${gridId}-${active}`;
   return (
     <div
@@ -277,7 +344,15 @@ export function DataTable<T>({
       {rowCount === 0 ? (
         <div className={classes.empty}>{empty}</div>
       ) : (
-        <div className={classes.body} role="rowgroup" style={{ height: virtualizer.getTotalSize(), minWidth }}>
+        <div
+          className={classes.body}
+          role="rowgroup"
+          onClick={onClick}
+          onDoubleClick={onDoubleClick}
+          onMouseMove={onHover && ((event) => onHover(itemOf(event)?.value))}
+          onMouseLeave={onHover && (() => onHover(undefined))}
+          style={{ height: virtualizer.getTotalSize(), minWidth }}
+        >
           {virtualRows.map((virtualRow) => {
             const row = rowsById[String(virtualRow.index)];
             const common = {
@@ -295,38 +370,17 @@ export function DataTable<T>({
             }
             const { value, index } = row.original;
             return (
-              <div
+              <DataRow
                 key={virtualRow.key}
-                {...common}
-                {...rowAttributes?.(value, index)}
-                className={classes.row}
-                aria-selected={active === index}
-                data-clickable={openOnClick || onActive ? true : undefined}
-                onMouseEnter={onHover && (() => onHover(value))}
-                onMouseLeave={onHover && (() => onHover(undefined))}
-                onClick={(event) => {
-                  // Links and buttons inside of the row act for themselves.
-                  if ((event.target as HTMLElement).closest("a, button, input")) return;
-                  onActive?.(index);
-                  if (openOnClick) onOpen?.(value, index);
-                }}
-                onDoubleClick={() => !openOnClick && onOpen?.(value, index)}
-              >
-                {row.getVisibleCells().map((cell) => {
-                  const column = byId.get(cell.column.id);
-                  return (
-                    <div
-                      key={cell.id}
-                      role="gridcell"
-                      className={classes.cell}
-                      data-align={column?.align}
-                      data-mono={column?.mono || undefined}
-                    >
-                      <table.FlexRender cell={cell} />
-                    </div>
-                  );
-                })}
-              </div>
+                row={row}
+                byId={byId}
+                id={common.id}
+                start={virtualRow.start}
+                height={rowHeight}
+                template={template}
+                active={active === index}
+                attributes={rowAttributes?.(value, index)}
+              />
             );
           })}
         </div>

@@ -9,6 +9,7 @@ import { DataTable } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
+import { useDraft } from "../../components/useDraft";
 import { countOf, formatFileSize } from "../../lib/format";
 import { captureColumns } from "./captureColumns";
 import classes from "./CapturesPage.module.css";
@@ -19,6 +20,7 @@ import { uploads } from "./uploads";
 import { useDropZone } from "./useDropZone";
 
 const route = getRouteApi("/");
+const FILTER_DELAY_MS = 120;
 
 const FORMATS = "pcap and pcapng, plain or compressed with gzip, zstd or xz";
 
@@ -34,7 +36,7 @@ function NoCaptures({ onChoose }: { onChoose: () => void }) {
         Choose files
       </Button>
       <p className={classes.hint}>
-        Without the browser: <code>rocelens analyze FILE</code> prints the same findings and uploads nothing.
+        Without the browser: <code>rocelens analyze FILE</code> prints the same findings.
       </p>
     </EmptyState>
   );
@@ -44,6 +46,12 @@ function NoCaptures({ onChoose }: { onChoose: () => void }) {
 export function CapturesPage() {
   const { filter = "" } = route.useSearch();
   const navigate = route.useNavigate();
+  const [typed, setTyped] = useDraft(
+    filter,
+    String,
+    (value) => void navigate({ search: { filter: value || undefined }, replace: true }),
+    FILTER_DELAY_MS,
+  );
   const queryClient = useQueryClient();
   const { items: uploadItems, unfinished } = useUploads();
   const [active, setActive] = useState<number>();
@@ -60,11 +68,11 @@ export function CapturesPage() {
   }, [queryClient]);
 
   const rows = useMemo(() => {
-    const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     return (data ?? [])
       .filter((capture) => words.every((word) => `${capture.name} ${capture.status}`.toLowerCase().includes(word)))
       .map((value, index) => ({ index, value }));
-  }, [data, filter]);
+  }, [data, typed]);
   const columns = useMemo(() => captureColumns(setDeleting), []);
   const choose = () => input.current?.click();
   const open = (capture: Capture) => void navigate({ to: "/captures/$captureId", params: { captureId: capture.id } });
@@ -80,12 +88,9 @@ export function CapturesPage() {
             aria-label="Filter captures by name or status"
             placeholder="Filter by name or status"
             leftSection={<IconSearch size={14} />}
-            value={filter}
+            value={typed}
             data-filter
-            onChange={(event) => {
-              const value = event.currentTarget.value;
-              void navigate({ search: { filter: value || undefined }, replace: true });
-            }}
+            onChange={(event) => setTyped(event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key === "Escape") event.currentTarget.blur();
             }}
@@ -130,10 +135,10 @@ export function CapturesPage() {
             if (hasNextPage && !isFetchingNextPage && last >= rows.length - 20) void fetchNextPage();
           }}
           empty={
-            filter ? (
+            typed ? (
               <EmptyState title="No capture matches">
-                <p>Nothing in the list has “{filter}” in its name or status.</p>
-                <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
+                <p>Nothing in the list has “{typed}” in its name or status.</p>
+                <Button variant="default" onClick={() => setTyped("")}>
                   Clear the filter
                 </Button>
               </EmptyState>

@@ -1,13 +1,13 @@
 import { Button, Menu, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
 import { IconColumns3, IconSearch } from "@tabler/icons-react";
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import { FLOWS_PAGE, flowsPageQuery, type FlowsParams } from "../../api/queries";
 import type { Capture, Flow } from "../../api/types";
-import { DataTable, type Item } from "../../components/DataTable";
+import { DataTable, type DataTableHandle, type Item } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
 import { QueryError } from "../../components/QueryError";
+import { useDraft } from "../../components/useDraft";
 import { columnChanges, hiddenColumns } from "../../lib/columns";
 import { countOf } from "../../lib/format";
 import { FLOW_SORTS, type CaptureState, type FlowSort } from "../../lib/viewState";
@@ -16,6 +16,7 @@ import classes from "./FlowsTable.module.css";
 
 const FILTER_HINT = "Address, QPN, type, operation or trouble";
 const FILTER_DELAY_MS = 250;
+const trimmed = (value: string): string => value.trim();
 /** Columns that begin with the smallest value when sorted by. */
 const ASCENDING_FIRST: ReadonlySet<string> = new Set(["source", "destination", "destination_qp", "first_time"]);
 
@@ -50,28 +51,35 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
   const sort: FlowSort = state.sort ?? "bytes";
   const order = state.order ?? "desc";
   const filter = state.filter ?? "";
-  const [typed, setTyped] = useState(filter);
-  const [lastFilter, setLastFilter] = useState(filter);
-  if (lastFilter !== filter) {
-    // The address changed from elsewhere: back, forward, a link.
-    setLastFilter(filter);
-    setTyped(filter);
-  }
-  const applyFilter = useDebouncedCallback((value: string) => {
-    setLastFilter(value.trim());
-    onState({ filter: value.trim() || undefined });
-  }, FILTER_DELAY_MS);
+  const [typed, setTyped] = useDraft(filter, trimmed, (value) => onState({ filter: value.trim() || undefined }), FILTER_DELAY_MS);
   const { items, total, head, failed, setRange } = useFlows(capture.id, { sort, order, filter });
   const [hovered, setHovered] = useState<string>();
   const columns = useMemo(() => flowColumns(capture.id, capture.first_packet_at), [capture.id, capture.first_packet_at]);
   const columnIds = useMemo(() => columns.map(({ id }) => id), [columns]);
   const hidden = useMemo(() => hiddenColumns(columnIds, HIDDEN_BY_DEFAULT, state.columns), [columnIds, state.columns]);
   const activeItem = items.find(({ value }) => value.id === state.flow);
+  const table = useRef<DataTableHandle>(null);
+  // A row far off is moved to before it is known which flow it is.
+  const [wanted, setWanted] = useState<number>();
+  const arrived = wanted === undefined ? undefined : items.find(({ index }) => index === wanted)?.value.id;
+  const markArrived = useEffectEvent((flow: string) => onState({ flow }));
+  useEffect(() => {
+    if (arrived !== undefined) markArrived(arrived);
+  }, [arrived]);
+  // The row that an address marks is brought into view once.
+  const activeIndex = activeItem?.index;
+  const scrollTo = useRef(state.flow);
+  useEffect(() => {
+    if (activeIndex === undefined || scrollTo.current === undefined) return;
+    scrollTo.current = undefined;
+    table.current?.scrollToIndex(activeIndex);
+  }, [activeIndex]);
   const marked = hovered ?? activeItem?.value.connection_id;
 
   const sortBy = (id: string) => {
     const chosen = FLOW_SORTS.find((value) => value === id);
     if (!chosen) return;
+    setWanted(undefined);
     const ascending = chosen === sort ? order === "desc" : ASCENDING_FIRST.has(chosen);
     onState({ sort: chosen === "bytes" ? undefined : chosen, order: ascending ? "asc" : undefined });
   };
@@ -94,7 +102,7 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
           data-filter
           onChange={(event) => {
             setTyped(event.currentTarget.value);
-            applyFilter(event.currentTarget.value);
+            setWanted(undefined);
           }}
           onKeyDown={(event) => {
             if (event.key === "Escape") event.currentTarget.blur();
@@ -137,6 +145,7 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
         <QueryError error={head.error} what="The flows" onRetry={() => void head.refetch()} />
       ) : (
         <DataTable
+          ref={table}
           main
           label="Flows"
           className={classes.table}
@@ -146,8 +155,13 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
           hidden={hidden}
           sort={{ id: sort, desc: order === "desc" }}
           onSort={sortBy}
-          active={activeItem?.index}
-          onActive={(index) => onState({ flow: items.find((item) => item.index === index)?.value.id })}
+          active={wanted !== undefined && arrived === undefined ? wanted : activeIndex}
+          onActive={(index) => {
+            const flow = items.find((item) => item.index === index)?.value.id;
+            scrollTo.current = undefined;
+            setWanted(flow === undefined ? index : undefined);
+            if (flow !== undefined) onState({ flow });
+          }}
           onOpen={onOpen}
           openOnClick
           busy={head.isFetching}
@@ -158,7 +172,7 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
             filter ? (
               <EmptyState title="No flow matches">
                 <p>All words must match. Try an address, a QPN such as 0x11, RC, WRITE, or nak.</p>
-                <Button variant="default" onClick={() => onState({ filter: undefined })}>
+                <Button variant="default" onClick={() => setTyped("")}>
                   Clear the filter
                 </Button>
               </EmptyState>

@@ -1,5 +1,5 @@
 import { Button, NumberInput, SegmentedControl, Select, Switch } from "@mantine/core";
-import { useDebouncedCallback, useLocalStorage } from "@mantine/hooks";
+import { useLocalStorage } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import { isOverlayOpen } from "../../app/keyboard";
@@ -9,6 +9,7 @@ import { DataTable, type DataTableHandle, type Item } from "../../components/Dat
 import { EmptyState } from "../../components/EmptyState";
 import { QueryError } from "../../components/QueryError";
 import { Split } from "../../components/Split";
+import { useDraft } from "../../components/useDraft";
 import { countOf, formatCount } from "../../lib/format";
 import { FINDING_LABELS } from "../../lib/troubles";
 import { FINDINGS, type Clock, type Finding, type PacketsState } from "../../lib/viewState";
@@ -31,32 +32,22 @@ interface Props {
   onState: (change: Partial<PacketsState>) => void;
 }
 
-/**
- * The packet that is open. It changes at once, the address a moment later: browsers limit how often an address may
- * change, and a held key moves faster.
- */
-function useSelection(state: PacketsState, onState: Props["onState"]) {
-  const fromUrl = `${state.packet ?? ""}/${state.field ?? ""}`;
-  const [seen, setSeen] = useState(fromUrl);
-  const [local, setLocal] = useState({ packet: state.packet, field: state.field });
-  const write = useDebouncedCallback((next: typeof local) => {
-    setSeen(`${next.packet ?? ""}/${next.field ?? ""}`);
-    onState(next);
-  }, URL_DELAY_MS);
-  if (seen !== fromUrl) {
-    setSeen(fromUrl);
-    setLocal({ packet: state.packet, field: state.field });
-  }
-  const select = (change: Partial<typeof local>) => {
-    const next = { ...local, ...change };
-    setLocal(next);
-    write(next);
-  };
-  return { ...local, select };
+interface Selection {
+  packet: number | undefined;
+  field: string | undefined;
 }
 
+const selectionKey = ({ packet, field }: Selection): string => `${packet ?? ""}/${field ?? ""}`;
+
 export function PacketWorkspace({ capture, flowId, paired = false, state, onState }: Props) {
-  const { packet, field, select } = useSelection(state, onState);
+  const [selection, setSelection] = useDraft<Selection>(
+    { packet: state.packet, field: state.field },
+    selectionKey,
+    onState,
+    URL_DELAY_MS,
+  );
+  const { packet, field } = selection;
+  const select = (change: Partial<Selection>) => setSelection({ ...selection, ...change });
   const [anchor, setAnchor] = useState(() => Math.max(0, (state.packet ?? 0) - LEAD));
   const [beside, setBeside] = useLocalStorage({ key: "rocelens-packet-beside", defaultValue: false, getInitialValueInEffect: false });
   const table = useRef<DataTableHandle>(null);

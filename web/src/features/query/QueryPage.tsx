@@ -104,7 +104,6 @@ export function QueryPage() {
     if (text === sql) {
       void result.refetch();
     } else {
-      setLastSql(text);
       setDraft(text);
       queryClient.removeQueries({ queryKey: ["query", "result", text] });
       void navigate({ search: { sql: text } });
