@@ -132,6 +132,7 @@ func (t *Tracker) countAck(f *flow, syndrome infiniband.Syndrome) {
 // applyAck carries an acknowledgment over to the requests that it answers.
 func (t *Tracker) applyAck(f, r *flow, p *dissector.Packet, o *Observation) {
 	s := &r.requests
+	r.heard = true
 	at := s.extend(p.BTH.PSN)
 	syndrome := p.AETH.Syndrome
 	switch {
@@ -311,6 +312,7 @@ func (t *Tracker) responded(f *flow, p *dissector.Packet, c class, moves bool, o
 	if r == nil || !r.requests.started() {
 		return
 	}
+	r.heard = true
 	at := r.requests.extend(p.BTH.PSN)
 	if c&classReadResponse != 0 {
 		t.learnSpan(r, at, c&classEnds != 0)

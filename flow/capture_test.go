@@ -66,13 +66,14 @@ type result struct {
 	records []flow.Record
 	flags   map[uint64]flow.Flags // of each packet, after all revisions; packets without flags are absent
 	message map[uint64]uint32
+	flow    map[uint64]flow.ID // of each packet
 	totals  flow.Totals
 }
 
 // track runs frames through a tracker.
 func track(tb testing.TB, config flow.Config, frames []frame) result {
 	tb.Helper()
-	res := result{flags: map[uint64]flow.Flags{}, message: map[uint64]uint32{}}
+	res := result{flags: map[uint64]flow.Flags{}, message: map[uint64]uint32{}, flow: map[uint64]flow.ID{}}
 	tracker := flow.NewTracker(config, func(r *flow.Record) { res.records = append(res.records, *r) })
 	set := func(number uint64, flags flow.Flags) {
 		delete(res.flags, number)
@@ -85,6 +86,7 @@ func track(tb testing.TB, config flow.Config, frames []frame) result {
 		err := dissector.Decode(f.data, f.meta, &p)
 		o := tracker.Observe(&p, err, dissector.VerifyICRC(&p))
 		set(f.meta.Number, o.Flags)
+		res.flow[f.meta.Number] = o.Flow
 		if o.Message != 0 {
 			res.message[f.meta.Number] = o.Message
 		}

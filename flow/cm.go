@@ -107,8 +107,8 @@ func (t *Tracker) connect(p *dissector.Packet, active, passive side) {
 	for _, e := range [...]endpoint{forth, back} {
 		for _, service := range [...]infiniband.Service{infiniband.ServiceRC, infiniband.ServiceXRC, infiniband.ServiceUC} {
 			k := e.key(service)
-			if i, ok := t.table.find(&t.flows, uint64(KeyID(k)), &k); ok {
-				t.reopen(t.flows.at(i), again)
+			if f, _ := t.lookUp(&k); f != nil {
+				t.reopen(f, again)
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (e endpoint) key(service infiniband.Service) Key {
 
 // introduce gives a new flow what the connection manager said of it.
 func (t *Tracker) introduce(f *flow) {
-	if len(t.cm.connections.sides) == 0 || !f.ordered() {
+	if len(t.cm.connections.sides) == 0 || (!f.ordered() && f.service != infiniband.ServiceCNP) {
 		return
 	}
 	s, ok := t.cm.connections.sides[endpoint{f.key.Source, f.key.Destination, f.key.DestinationQP, f.key.Protocol}]
@@ -172,10 +172,20 @@ func (t *Tracker) introduce(f *flow) {
 		Source: f.key.Destination, Destination: f.key.Source, DestinationQP: s.qp,
 		Service: f.key.Service, Protocol: f.key.Protocol,
 	}
-	if i, ok := t.table.find(&t.flows, uint64(KeyID(k)), &k); ok {
+	if g := t.opposed(&k); g != nil {
 		t.dropGuess(f)
-		t.link(f, t.flows.at(i), PairingCM)
+		t.link(f, g, PairingCM)
 		return
 	}
 	f.sourceQP, f.pairing = s.qp+1, PairingCM
+}
+
+// opposed is the flow of the key, of CNPs alone if that is all there is; nil when there is none. The key of CNPs
+// alone stands for that of any service.
+func (t *Tracker) opposed(k *Key) *flow {
+	f, hash := t.lookUp(k)
+	if f == nil {
+		f = t.table.findQP(&t.flows, hash, k)
+	}
+	return f
 }

@@ -18,7 +18,11 @@ func (t *Tracker) Flush() {
 	slices.SortFunc(all, func(a, b *flow) int {
 		return cmp.Or(cmp.Compare(a.first.number, b.first.number), cmp.Compare(a.hash, b.hash))
 	})
+	for _, f := range all {
+		t.hear(f)
+	}
 	t.pairLate(all)
+	t.pairNotified(all)
 	for _, f := range all {
 		t.finish(f)
 	}
@@ -156,7 +160,7 @@ func (f *flow) fillSequence(r *Record) {
 	r.Retransmitted = known(uint64(f.retransmitted))
 	r.OutOfOrder, r.Duplicates = known(uint64(f.outOfOrder)), known(uint64(f.duplicates))
 	// Why something was sent again is told by the other direction.
-	if f.retransmitted == 0 || f.pairing != PairingNone {
+	if f.retransmitted == 0 || f.heard {
 		r.RetransmittedNAK, r.RetransmittedRNR = known(uint64(f.afterNAK)), known(uint64(f.afterRNR))
 		if !f.noTime || f.retransmitted == 0 {
 			r.RetransmittedTimeout = known(uint64(f.afterTimeout))

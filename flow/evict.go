@@ -55,6 +55,7 @@ func (e *eviction) sink() {
 func (t *Tracker) evict() {
 	f := t.flows.at(t.order.pop(&t.flows))
 	t.totals.EvictedFlows++
+	t.hear(f)
 	t.finish(f)
 	t.part(f)
 	t.table.remove(&t.flows, f.hash, f.number)

@@ -30,9 +30,34 @@ func addressHash(source, destination *dissector.Address) uint64 {
 	) ^ mix(binary.LittleEndian.Uint64(destination[8:])^mixC, mixD)
 }
 
-// hashOf is the hash of a key of which the hash of the addresses is known.
+// hashOf is the hash of a key of which the hash of the addresses is known. A QP has one service, so that of
+// a connected one is left out: a CNP, which names no service, has the hash of its connection.
 func hashOf(addresses uint64, k *Key) uint64 {
-	return mixRest(addresses, restOf(k.DestinationQP, k.SourceQP, k.Service, k.Protocol))
+	service := k.Service
+	if sharesQP(service) {
+		service = anyService
+	}
+	return mixRest(addresses, restOf(k.DestinationQP, k.SourceQP, service, k.Protocol))
+}
+
+// ownHash is the hash of a key whose QP has another service too, since its number was used again.
+func ownHash(addresses uint64, k *Key) uint64 {
+	return mixRest(addresses, restOf(k.DestinationQP, k.SourceQP, k.Service|notFirst, k.Protocol))
+}
+
+const (
+	anyService = infiniband.ServiceRC // stands for all that share a QP
+	notFirst   = infiniband.Service(0x80)
+)
+
+// sharesQP tells whether flows of the service are known by addresses and destination QP alone.
+func sharesQP(s infiniband.Service) bool {
+	switch s {
+	case infiniband.ServiceRC, infiniband.ServiceUC, infiniband.ServiceRD, infiniband.ServiceXRC, infiniband.ServiceCNP:
+		return true
+	case infiniband.ServiceUD, infiniband.ServiceVendor, infiniband.ServiceVendor2:
+	}
+	return false
 }
 
 // restOf packs what a key has beside its addresses.
@@ -59,9 +84,6 @@ func (f *flow) hasKeyOf(p *dissector.Packet) bool {
 		binary.LittleEndian.Uint64(k.Source[:8]) == binary.LittleEndian.Uint64(n.Source[:8]) &&
 		binary.LittleEndian.Uint64(k.Destination[:8]) == binary.LittleEndian.Uint64(n.Destination[:8])
 }
-
-// KeyID is the ID of the flow with the key.
-func KeyID(k Key) ID { return ID(hashOf(addressHash(&k.Source, &k.Destination), &k)) }
 
 // keyOf fills the key of the flow that the packet belongs to. The service of a CNP is the CNP's own here.
 func keyOf(p *dissector.Packet, k *Key) {

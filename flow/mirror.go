@@ -82,10 +82,17 @@ func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 	if timed && apart >= int64(t.config.MirrorWindow) {
 		return false
 	}
-	if was.vantage != now.vantage || f.idUp >= idTrust || (now.id != 0 && !f.idStuck && !c.distinct) {
+	if was.vantage != now.vantage || (f.idUp >= idTrust && (!c.distinct || f.countsAs(now.id))) || (now.id != 0 && !f.idStuck && !c.distinct) {
 		return true
 	}
 	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && !c.distinct
+}
+
+// countsAs tells whether the IP ID comes from the counter that the flow's other packets take theirs from. CNPs are
+// often made apart from them, all with one ID.
+func (f *flow) countsAs(id uint16) bool {
+	step := int16(id - f.lastID)
+	return id != 0 && step > -idStep && step < idStep
 }
 
 // isDistantCopy judges a packet whose original is no longer in the ring. An IP ID far behind the sender's

@@ -146,6 +146,30 @@ func (t *Tracker) link(f, g *flow, how Pairing) {
 	t.pairs++
 }
 
+// hear notes whether a partner found in time has said something that could have been a NAK.
+func (t *Tracker) hear(f *flow) {
+	if f.reverse != 0 {
+		psns := &t.flows.at(f.reverse - 1).psns
+		f.heard = f.heard || psns[ofRequests].valid || psns[ofAnswers].valid
+	}
+}
+
+// pairDatagrams pairs a new flow of datagrams with the one between the same QPs in the opposite direction: the
+// DETHs of both name all four.
+func (t *Tracker) pairDatagrams(f *flow) {
+	if f.pairing != PairingDatagram {
+		return
+	}
+	k := Key{
+		Source: f.key.Destination, Destination: f.key.Source,
+		DestinationQP: f.key.SourceQP, SourceQP: f.key.DestinationQP,
+		Service: f.key.Service, Protocol: f.key.Protocol,
+	}
+	if g, _ := t.lookUp(&k); g != nil && g != f && g.pairing == PairingDatagram {
+		t.link(f, g, PairingDatagram)
+	}
+}
+
 func (t *Tracker) unlink(f *flow) {
 	if f.reverse == 0 {
 		return
@@ -182,6 +206,45 @@ func (t *Tracker) pairLate(all []*flow) {
 	for _, f := range all { // not over the map: the same input must give the same pairs
 		if askers := groups[f.addresses[0]]; len(askers) > 0 && askers[0] == f {
 			t.pairGroup(askers, groups[f.addresses[1]])
+		}
+	}
+}
+
+// pairNotified pairs, once all was seen, a flow of CNPs alone with the flow whose marks they answer: when no other
+// flow between the two addresses could be meant, and no other CNPs could mean it.
+func (t *Tracker) pairNotified(all []*flow) {
+	if t.totals.EvictedFlows != 0 {
+		return // one that is gone could be meant
+	}
+	type group struct {
+		notified, notifying *flow
+		several             bool
+	}
+	groups := make(map[uint64]group)
+	for _, f := range all {
+		if !sharesQP(f.service) || f.reverseID != 0 {
+			continue
+		}
+		// A group is known by the direction of the data.
+		cnp := f.service == infiniband.ServiceCNP
+		at := f.addresses[0]
+		if cnp {
+			at = f.addresses[1]
+		}
+		g := groups[at]
+		if cnp {
+			g.several = g.several || g.notifying != nil
+			g.notifying = f
+		} else {
+			g.several = g.several || g.notified != nil
+			g.notified = f
+		}
+		groups[at] = g
+	}
+	for _, f := range all { // not over the map: the same input must give the same pairs
+		if g := groups[f.addresses[0]]; g.notified == f && g.notifying != nil && !g.several && f.marked != 0 &&
+			g.notifying.cnps != 0 && f.key.Protocol == g.notifying.key.Protocol {
+			t.link(f, g.notifying, PairingInferred)
 		}
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/rocelens/rocelens/dissector/mad"
 )
 
-// ID names a flow: a hash of its key, the same in every run over the same packets. 0 is no flow.
+// ID names a flow: a hash of its key, the same in every run over the same packets. 0 is no flow. The service of a
+// connection is not part of it, so that a CNP, which names none, has the ID of its connection even when it comes
+// first; only where a QPN's service changes later, the later flow has one of its own.
 type ID uint64
 
 // Count is a number that the capture may not be able to tell. The zero value is "unknown", not 0.
@@ -38,7 +40,7 @@ type Pairing uint8
 // Pairings, from no knowledge to certainty.
 const (
 	PairingNone     Pairing = iota // the other direction, or the QPN of the sender, is unknown
-	PairingInferred                // ACKs of one direction fit the PSNs of the other, and of no third
+	PairingInferred                // ACKs of one direction fit the PSNs of the other, and of no third; or CNPs its marks
 	PairingDatagram                // the DETH of each packet names the source QPN
 	PairingCM                      // the connection manager's REQ and REP were seen
 )
@@ -70,7 +72,8 @@ type Operations struct {
 //   - everything that follows from PSNs, and GoodputBytes and Messages, for RD and vendor services, whose
 //     packets do not follow one sequence; GoodputBytes and all of PSNGaps to Duplicates for UD, where a
 //     number left out or sent again means nothing;
-//   - the three reasons of Retransmitted, when there is any and no other direction to tell them; the
+//   - the three reasons of Retransmitted, when there is any and nothing of the other direction that could have
+//     told them; the
 //     time-out alone, when packets have no time stamps;
 //   - FirstPSN and LastPSN, when the flow has neither requests nor answers (CNPs alone);
 //   - PathMTU, until a FIRST or MIDDLE packet came;
@@ -86,6 +89,8 @@ type Record struct {
 	Key          Key
 	SourceQP     Count // QPN of the sender; unknown when nothing names it
 	Pairing      Pairing
+
+	// Where it says "of the first packet" below, a CNP is not meant, unless there are CNPs alone.
 
 	// What the connection was set up for, by the REQ of the connection manager. Nothing is guessed from payload.
 	ServiceID   Count           // unknown when the REQ or its REP was not seen

@@ -6,9 +6,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/build"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -434,6 +438,167 @@ func TestCNPs(t *testing.T) {
 	if len(r.records) != 3 || r.records[1].CNPs != 2 || r.records[2].CNPs != 1 || r.records[2].Key.Service != infiniband.ServiceCNP {
 		t.Errorf("%+v", r.records)
 	}
+}
+
+// TestCNPFirst: a CNP that comes before the packets of its connection is part of it all the same, under the ID
+// that it had from the start.
+func TestCNPFirst(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ write, ack infiniband.Opcode }{
+		"RC":  {infiniband.RCWriteOnly, infiniband.RCAcknowledge},
+		"XRC": {infiniband.XRCWriteOnly, infiniband.XRCAcknowledge},
+		"UC":  {infiniband.UCWriteOnly, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t)
+			cnp := func(back bool) {
+				s.add(back, infiniband.CNP, 0, id(0), func(f *build.Frame) { f.SourcePort, f.DSCP = 7, 48 })
+				s.wait(50)
+			}
+			cnp(true)
+			cnp(false)
+			for psn := range uint32(4) {
+				s.add(false, c.write, 100+psn)
+				if c.ack != 0 {
+					s.add(true, c.ack, 100+psn, syndrome(0x1f))
+				} else {
+					s.add(true, c.write, 9000+psn)
+				}
+				cnp(true)
+			}
+			r := s.track()
+			require.Len(t, r.records, 2)
+			assert.EqualValues(t, 6, r.totals.CNPs)
+			assert.EqualValues(t, 2, r.totals.Flows)
+			back, forth := r.records[0], r.records[1]
+			assert.EqualValues(t, 5, back.CNPs)
+			assert.EqualValues(t, 1, forth.CNPs)
+			assert.EqualValues(t, 1, back.FirstNumber)
+			for i, f := range s.frames {
+				x := back
+				if decode(t, f).BTH.DestinationQP == simQPB {
+					x = forth
+				}
+				assert.Equal(t, x.ID, r.flow[uint64(i+1)], "packet %d", i+1)
+			}
+			for _, x := range r.records {
+				assert.Equal(t, name, x.Key.Service.String())
+				assert.EqualValues(t, 2, x.SourcePorts.N)
+				assert.NotEqualValues(t, 7, x.SourcePort.N)
+				assert.Equal(t, flow.Count{Known: true}, x.DSCP)
+			}
+			if c.ack != 0 {
+				assert.EqualValues(t, 1, r.totals.Connections)
+				assert.Equal(t, flow.PairingInferred, back.Pairing)
+			}
+		})
+	}
+	t.Run("the connection manager names what CNPs alone belong to", func(t *testing.T) {
+		t.Parallel()
+		s := newScript(t)
+		s.manage(false, mad.MessageREQ, mad.REQ{LocalID: 7, LocalQPN: simQPA, StartingPSN: 100, PathMTU: 3}.AppendTo(nil))
+		s.manage(true, mad.MessageREP, mad.REP{LocalID: 8, RemoteID: 7, LocalQPN: simQPB, StartingPSN: 500}.AppendTo(nil))
+		s.add(true, infiniband.CNP, 0)
+		s.writes(100, 101)
+		s.wait(67_000)
+		s.writes(101)
+		r := s.track()
+		assert.EqualValues(t, 4, r.totals.Flows)
+		assert.EqualValues(t, 2, r.totals.Connections)
+		for _, x := range r.records[2:] {
+			assert.Equal(t, flow.PairingCM, x.Pairing)
+		}
+		data := r.records[3]
+		assert.EqualValues(t, 1, data.Retransmitted.N)
+		assert.False(t, data.RetransmittedNAK.Known, "CNPs do not tell that there was no NAK")
+	})
+}
+
+// TestCNPsAlone: CNPs whose direction shows nothing else belong to the connection whose marks they answer, unless
+// there are several that they could answer.
+func TestCNPsAlone(t *testing.T) {
+	t.Parallel()
+	marked := func(f *build.Frame) { f.ECN = dissector.ECNCE }
+	for name, c := range map[string]struct {
+		write       func(s *script)
+		connections uint64
+	}{
+		"one marked connection": {func(s *script) {
+			s.add(false, infiniband.RCWriteMiddle, 100, marked)
+			s.add(true, infiniband.CNP, 0)
+		}, 1},
+		"nothing was marked": {func(s *script) {
+			s.writes(100)
+			s.add(true, infiniband.CNP, 0)
+		}, 2},
+		"two connections": {func(s *script) {
+			s.add(false, infiniband.RCWriteMiddle, 100, marked)
+			s.add(false, infiniband.RCWriteMiddle, 100, qp(9))
+			s.add(true, infiniband.CNP, 0)
+		}, 3},
+		"two that notify": {func(s *script) {
+			s.add(false, infiniband.RCWriteMiddle, 100, marked)
+			s.add(true, infiniband.CNP, 0)
+			s.add(true, infiniband.CNP, 0, qp(9))
+		}, 3},
+		"nothing but CNPs": {func(s *script) {
+			s.add(true, infiniband.CNP, 0)
+			s.wait(50)
+			s.add(true, infiniband.CNP, 0)
+			s.add(false, infiniband.CNP, 0)
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t)
+			c.write(s)
+			assert.Equal(t, c.connections, s.track().totals.Connections)
+		})
+	}
+	t.Run("a QP number of two services", func(t *testing.T) {
+		t.Parallel()
+		s := newScript(t)
+		s.writes(100)
+		s.add(false, infiniband.UCWriteMiddle, 500)
+		s.add(false, infiniband.CNP, 0)
+		s.wait(50)
+		s.add(false, infiniband.CNP, 0)
+		s.writes(101)
+		s.add(false, infiniband.UCWriteMiddle, 501)
+		r := s.track()
+		require.Len(t, r.records, 3)
+		ids := map[flow.ID]bool{}
+		for i, service := range []infiniband.Service{infiniband.ServiceRC, infiniband.ServiceUC, infiniband.ServiceCNP} {
+			assert.Equal(t, service, r.records[i].Key.Service)
+			assert.EqualValues(t, 2, r.records[i].Packets)
+			ids[r.records[i].ID] = true
+		}
+		assert.Len(t, ids, 3)
+	})
+}
+
+// TestDatagramsPair: the two directions between the same two QPs are one connection.
+func TestDatagramsPair(t *testing.T) {
+	t.Parallel()
+	s := newScript(t)
+	datagram := func(back bool, to, from uint32) {
+		s.add(back, infiniband.UDSendOnly, 1, qp(to), func(f *build.Frame) { f.DETH.SourceQP = from })
+	}
+	datagram(false, 1, 1)
+	datagram(false, 8, 5)
+	datagram(true, 1, 1)
+	datagram(true, 5, 8)
+	datagram(true, 5, 9)
+	r := s.track()
+	assert.EqualValues(t, 5, r.totals.Flows)
+	assert.EqualValues(t, 3, r.totals.Connections)
+	for i, partner := range []int{2, 3, 0, 1} {
+		assert.Equal(t, r.records[partner].ID, r.records[i].ReverseID)
+		assert.Equal(t, flow.PairingDatagram, r.records[i].Pairing)
+	}
+	assert.Zero(t, r.records[4].ReverseID)
+	assert.EqualValues(t, 9, r.records[4].SourceQP.N)
 }
 
 // TestEviction bounds the flows and loses nothing of the sums.

@@ -44,6 +44,7 @@ type flow struct {
 	lastAnswer int64
 	read       readRange
 	answerOpen bool // a READ response began and has not ended
+	heard      bool // answers to the flow's requests were seen, or would have been
 	noTime     bool // a packet had no time stamp
 
 	pairing    Pairing
@@ -167,22 +168,33 @@ func (s *portSet) add(port uint16) {
 
 // begin fills a zero flow from its first packet.
 func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
-	f.hash, f.number, f.key, f.service = hash, number, *k, k.Service
+	f.hash, f.number = hash, number
 	f.addresses = [2]uint64{
 		addressHash(&k.Source, &k.Destination),
 		addressHash(&k.Destination, &k.Source),
 	}
 	f.first = moment{p.Meta.Time, p.Meta.Number, p.Meta.HasTime}
-	f.vantage = vantageOf(p)
-	f.sourcePort = p.UDP.SourcePort
+	f.requests.watch = watchStart
+	f.answers.watch = watchStart
+	f.arrive(k, p)
+	if k.Service == infiniband.ServiceUD && p.Has&infiniband.HasDETH != 0 {
+		f.sourceQP = k.SourceQP + 1
+		f.pairing = PairingDatagram
+	}
+}
+
+// arrive notes what the first packet of the flow's service says of the flow and of its way.
+func (f *flow) arrive(k *Key, p *dissector.Packet) {
+	f.key, f.service = *k, k.Service
+	f.spent = 0
 	if !f.reliable() {
 		f.spent = pairBudget // nothing answers
 	}
-	f.requests.watch = watchStart
-	f.answers.watch = watchStart
+	f.vantage = vantageOf(p)
+	f.sourcePort = p.UDP.SourcePort
 	f.lastID = p.Network.ID
+	f.link = link{source: p.Ethernet.Source, destination: p.Ethernet.Destination}
 	l := &f.link
-	l.source, l.destination = p.Ethernet.Source, p.Ethernet.Destination
 	if n := int(p.Ethernet.VLANCount); n > 0 && n <= len(p.Ethernet.VLAN) {
 		l.vlan = p.Ethernet.VLAN[n-1]&0xfff + 1
 	}
@@ -192,10 +204,6 @@ func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
 	if p.Tunnel.Depth > 0 {
 		l.tunnel = p.Tunnel.Type
 		l.outer = [2]dissector.Address{p.Tunnel.Outer.Source, p.Tunnel.Outer.Destination}
-	}
-	if k.Service == infiniband.ServiceUD && p.Has&infiniband.HasDETH != 0 {
-		f.sourceQP = k.SourceQP + 1
-		f.pairing = PairingDatagram
 	}
 }
 

@@ -52,6 +52,25 @@ func (t *table) findPacket(s *slab, hash uint64, p *dissector.Packet) *flow {
 	}
 }
 
+// findQP is the flow with the hash and the key, be its service another one; nil when there is none.
+func (t *table) findQP(s *slab, hash uint64, k *Key) *flow {
+	tag := uint32(hash >> 32)
+	for i := hash & t.mask; ; i = (i + 1) & t.mask {
+		e := t.slots[i]
+		if e.flow == 0 {
+			return nil
+		}
+		if e.tag == tag {
+			f := s.at(e.flow - 1)
+			key := f.key
+			key.Service = k.Service
+			if f.hash == hash && key == *k {
+				return f
+			}
+		}
+	}
+}
+
 // insert adds a flow whose key is not in the table.
 func (t *table) insert(s *slab, hash uint64, flow uint32) {
 	if t.used*2 >= len(t.slots) {

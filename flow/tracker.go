@@ -108,7 +108,9 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 	t.countRDMA(icrc, bytes)
 	if malformed {
 		// Garbage makes no flow, but it is held against one that is there.
-		f := t.existing(p)
+		var k Key
+		keyOf(p, &k)
+		f, _ := t.lookUp(&k)
 		if f == nil {
 			return
 		}
@@ -156,85 +158,6 @@ func wireBytes(p *dissector.Packet) uint64 {
 		return uint64(p.ICRCOffset) + infiniband.ICRCLength + uint64(p.Meta.FCSLength)
 	}
 	return uint64(len(p.Data))
-}
-
-// flowOf is the packet's flow, a new one if need be.
-func (t *Tracker) flowOf(p *dissector.Packet) *flow {
-	service := p.BTH.Opcode.Service()
-	if service >= infiniband.ServiceUD || p.Protocol == dissector.ProtocolInfiniBand {
-		return t.flowOfKey(p)
-	}
-	f := t.latest // packets of one flow often follow each other
-	if f == nil || !f.hasKeyOf(p) {
-		addresses := addressHash(&p.Network.Source, &p.Network.Destination)
-		hash := mixRest(addresses, restOf(p.BTH.DestinationQP, 0, service, p.Protocol))
-		f = t.table.findPacket(&t.flows, hash, p)
-		if f == nil {
-			var k Key
-			keyOf(p, &k)
-			f = t.create(hash, &k, p)
-		}
-		t.latest = f
-	}
-	f.stamp = t.stamp
-	return f
-}
-
-// flowOfKey is flowOf for packets whose key takes more than addresses and QPN.
-func (t *Tracker) flowOfKey(p *dissector.Packet) *flow {
-	var k Key
-	keyOf(p, &k)
-	if k.Service == infiniband.ServiceCNP {
-		if f := t.existing(p); f != nil {
-			f.stamp = t.stamp
-			return f
-		}
-	}
-	hash := hashOf(addressHash(&k.Source, &k.Destination), &k)
-	if i, ok := t.table.find(&t.flows, hash, &k); ok {
-		f := t.flows.at(i)
-		f.stamp = t.stamp
-		return f
-	}
-	return t.create(hash, &k, p)
-}
-
-// existing is the flow that the packet belongs to, nil when there is none. A CNP belongs to the flow of the
-// same addresses and destination QP, whatever its service.
-func (t *Tracker) existing(p *dissector.Packet) *flow {
-	var k Key
-	keyOf(p, &k)
-	services := [...]infiniband.Service{
-		k.Service, infiniband.ServiceRC, infiniband.ServiceXRC, infiniband.ServiceUC, infiniband.ServiceCNP,
-	}
-	n := 1
-	if k.Service == infiniband.ServiceCNP {
-		services[0] = infiniband.ServiceRD
-		n = len(services)
-	}
-	addresses := addressHash(&k.Source, &k.Destination)
-	for _, service := range services[:n] {
-		k.Service = service
-		if i, ok := t.table.find(&t.flows, hashOf(addresses, &k), &k); ok {
-			return t.flows.at(i)
-		}
-	}
-	return nil
-}
-
-func (t *Tracker) create(hash uint64, k *Key, p *dissector.Packet) *flow {
-	if t.flows.live() >= t.config.MaxFlows {
-		t.evict()
-	}
-	number := t.flows.take()
-	f := t.flows.at(number)
-	f.begin(number, hash, k, p)
-	f.stamp = t.stamp
-	t.table.insert(&t.flows, hash, number)
-	t.order.add(number, t.stamp)
-	t.totals.Flows++
-	t.introduce(f)
-	return f
 }
 
 // track follows what the packet means to its flow.
