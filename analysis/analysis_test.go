@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/rocelens/rocelens/analysis"
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/pcapfile"
+	"github.com/rocelens/rocelens/dissector/build"
+	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/internal/capgen"
 )
@@ -225,6 +228,44 @@ func TestWhatIsBesideRDMA(t *testing.T) {
 	}
 	assert.Equal(t, truth.NotRDMA, sum)
 	assert.Equal(t, map[string]bool{"ARP": true, "TCP": true}, names)
+}
+
+// verdicts are the flags of packets after all revisions.
+type verdicts map[uint64]flow.Flags
+
+func (v verdicts) Packet(e *analysis.PacketEvent) error {
+	v[e.Packet.Meta.Number] = e.Observation.Flags
+	if r := e.Observation.Revised; r.Number != 0 {
+		v[r.Number] = r.Flags
+	}
+	return nil
+}
+
+func (v verdicts) Revision(r flow.Revision) error {
+	v[r.Number] = r.Flags
+	return nil
+}
+
+// TestLastPacketRevisesSeveral ends a capture with the packet that tells what three before it were.
+func TestLastPacketRevisesSeveral(t *testing.T) {
+	var file bytes.Buffer
+	writer, err := pcapfile.NewWriter(&file, pcapfile.FormatPcap, pcapfile.WriterOptions{Nanosecond: true})
+	require.NoError(t, err)
+	for i, psn := range []uint32{100, 101, 105, 102, 103, 104, 105} {
+		frame := build.Frame{
+			Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2"),
+			BTH: infiniband.BTH{Opcode: infiniband.RCWriteMiddle, DestinationQP: 7, PSN: psn}, Payload: make([]byte, 256),
+		}
+		data, err := frame.AppendTo(nil)
+		require.NoError(t, err)
+		// Slower than any mirror, faster than any time-out.
+		require.NoError(t, writer.WriteFrame(&capture.Frame{Data: data, LinkType: 1, Time: int64(i) * 10_000, HasTime: true}))
+	}
+	seen := verdicts{}
+	result := run(t, file.Bytes(), analysis.Config{}, seen)
+	const again = flow.FlagRetransmitted
+	assert.Equal(t, verdicts{1: 0, 2: 0, 3: flow.FlagGapBefore, 4: again, 5: again, 6: again, 7: again | flow.FlagDuplicate}, seen)
+	assert.EqualValues(t, 4, result.Totals.Retransmitted)
 }
 
 func TestDropsOfTheCapture(t *testing.T) {

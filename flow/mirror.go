@@ -85,7 +85,7 @@ func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 	if was.vantage != now.vantage || (f.idUp >= idTrust && (!c.distinct || f.countsAs(now.id))) || (now.id != 0 && !f.idStuck && !c.distinct) {
 		return true
 	}
-	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && !c.distinct
+	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && (!c.distinct || (now.id != 0 && !f.idStuck))
 }
 
 // countsAs tells whether the IP ID comes from the counter that the flow's other packets take theirs from. CNPs are

@@ -92,7 +92,6 @@ func (b *burst) emit(t int64, p packet) {
 
 func (b *burst) emitAs(t int64, p packet) {
 	p.conn, p.time = b.c, t
-	b.c.spoken[p.side] = true
 	b.c.queue = append(b.c.queue, p)
 }
 
@@ -169,7 +168,7 @@ func (b *burst) messages(send bool) {
 		b.receiverNotReady(b.starts[b.random.IntN(len(b.starts))])
 	case k > 2 && b.hits(f.Reorder):
 		b.reorder(b.random.IntN(k - 2))
-	case b.c.encapsulation != RoCEv1 && b.c.spoken[1-b.side] && b.hits(f.Mark):
+	case b.c.encapsulation != RoCEv1 && b.hits(f.Mark):
 		b.mark() // congestion notification came with RoCEv2
 	case k > 2 && b.hits(f.CaptureMiss):
 		b.captureMiss(1 + b.random.IntN(k-2))

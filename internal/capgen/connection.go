@@ -20,7 +20,6 @@ type connection struct {
 	toResponder   int64 // from the vantage point to the responder and back, ns
 	toRequester   int64
 	faulty        bool
-	spoken        [2]bool // which side has been captured
 	queue         []packet
 	head          int
 }

@@ -34,8 +34,9 @@ type sink struct {
 }
 
 var (
-	_ analysis.PacketSink = (*sink)(nil)
-	_ analysis.FlowSink   = (*sink)(nil)
+	_ analysis.PacketSink   = (*sink)(nil)
+	_ analysis.FlowSink     = (*sink)(nil)
+	_ analysis.RevisionSink = (*sink)(nil)
 )
 
 // Packet implements analysis.PacketSink.
@@ -45,6 +46,12 @@ func (s *sink) Packet(e *analysis.PacketEvent) error {
 
 // Flow implements analysis.FlowSink.
 func (s *sink) Flow(r *flow.Record) error { return s.into.Flow(s.ctx, r) }
+
+// Revision implements analysis.RevisionSink.
+func (s *sink) Revision(r flow.Revision) error {
+	s.into.Revise(r)
+	return nil
+}
 
 // Analyze reads a capture file and stores its flows and packets.
 func (a *analyzer) Analyze(ctx context.Context, id uuid.UUID, path string, progress func(server.Step)) (server.Findings, error) {
