@@ -2,6 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /** End to end: the real service, a real browser, real captures. One after the other, as they share the service. */
 export default defineConfig({
+  cacheDir: "../node_modules/.vite-e2e",
   test: {
     root: import.meta.dirname,
     include: ["**/*.test.ts"],

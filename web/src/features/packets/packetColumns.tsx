@@ -77,8 +77,18 @@ export function packetColumns(clock: Clock, origin: string | undefined, flowId: 
         </span>
       ),
     },
-    { id: "flags", header: "Flags", width: 148, cell: ({ packet }) => <PacketFlags packet={packet} /> },
-    { id: "info", header: "Info", width: 300, grow: 5, cell: ({ packet }) => <span title={packet.info}>{packet.info}</span> },
+    {
+      id: "info",
+      header: "Info",
+      width: 340,
+      grow: 6,
+      cell: ({ packet }) => (
+        <>
+          <PacketFlags packet={packet} />
+          <span title={packet.info}>{packet.info}</span>
+        </>
+      ),
+    },
   );
   return columns;
 }
