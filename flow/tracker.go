@@ -131,6 +131,9 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 	}
 	f.operations.Other++
 	f.mark(t, p)
+	if icrc == dissector.ICRCBad {
+		f.findPort(p)
+	}
 }
 
 // cutPayload is how long the payload was of a packet that was cut within its headers.
