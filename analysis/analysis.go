@@ -31,10 +31,27 @@ type File struct {
 type Result struct {
 	Files     []File
 	Totals    flow.Totals
+	Explained Explained
+	Pause     Pause
 	Beside    []Beside // what was no RoCE, by name, most frequent first
 	HasTime   bool
 	FirstTime int64 // earliest and latest time stamp, ns since the Unix epoch
 	LastTime  int64
+}
+
+// Explained is the part of the Totals that accuses nobody.
+type Explained struct {
+	MissingAcknowledged uint64 // of MissingPSNs: acknowledged all the same, so the capture missed them, not the receiver
+	ICRCRewritten       uint64 // of ICRCErrors: right but for a source port that a device rewrote
+}
+
+func (e *Explained) add(r *flow.Record) {
+	if r.MissingAcknowledged.Known {
+		e.MissingAcknowledged += r.MissingAcknowledged.N
+	}
+	if r.PortRewritten.Known {
+		e.ICRCRewritten += r.ICRCBad
+	}
 }
 
 // Partial tells whether a part of a file could not be read.
@@ -111,6 +128,7 @@ func Run(ctx context.Context, source capture.Source, cfg Config, sinks ...any) (
 }
 
 func (a *Analyzer) flow(r *flow.Record) {
+	a.result.Explained.add(r)
 	for _, s := range a.flowSinks {
 		if a.sinkErr != nil {
 			return

@@ -28,9 +28,12 @@ var etherTypeNames = map[uint16]string{
 	0x888e: "EAPOL",
 	0x88cc: "LLDP",
 	0x88e5: "MACsec",
+	0x88e7: "provider backbone bridging",
 	0x88f7: "PTP",
+	0x8903: "FabricPath",
 	0x8906: "FCoE",
 	0x8914: "FIP",
+	0x8926: "VN-Tag",
 }
 
 // Named UDP ports whose presence explains an absence of RoCE.
@@ -73,6 +76,8 @@ const (
 	besideIP
 	besideEtherType
 	besideReason
+	besideCut
+	besideMalformed
 )
 
 type besideCounts map[besideKey]uint64
@@ -108,13 +113,46 @@ func classify(p *dissector.Packet) besideKey {
 		}
 		return besideKey{besideIP, uint16(p.Network.Protocol)}
 	}
-	if p.Fault.Reason == dissector.ReasonEtherType && p.Ethernet.EtherType != 0 {
-		return besideKey{besideEtherType, p.Ethernet.EtherType}
-	}
-	if p.Fault.Reason == dissector.ReasonLinkType {
-		return besideKey{besideReason, uint16(p.Fault.Reason)}
+	return classifyLink(p)
+}
+
+// classifyLink names a frame in which no IP header was reached.
+func classifyLink(p *dissector.Packet) besideKey {
+	switch r := p.Fault.Reason; r { //nolint:exhaustive // the others come behind an IP header
+	case dissector.ReasonEtherType, dissector.ReasonEncrypted, dissector.ReasonVendorTag, dissector.ReasonMACControl:
+		if innermost(p) == dissector.LayerGRE {
+			return besideKey{besideReason, uint16(dissector.ReasonTunnelPayload)}
+		}
+		if p.Ethernet.EtherType != 0 {
+			return besideKey{besideEtherType, p.Ethernet.EtherType}
+		}
+	case dissector.ReasonLinkType, dissector.ReasonLLC, dissector.ReasonTunnelPayload, dissector.ReasonTunnelVersion, dissector.ReasonERFType:
+		return besideKey{besideReason, uint16(r)}
+	case dissector.ReasonCut:
+		return besideKey{besideCut, 0}
+	case dissector.ReasonTooShort, dissector.ReasonIPVersion, dissector.ReasonIPHeaderLength, dissector.ReasonIPTotalLength, dissector.ReasonMPLSStack:
+		return besideKey{besideMalformed, 0}
 	}
 	return besideKey{}
+}
+
+// innermost is the last header that was read.
+func innermost(p *dissector.Packet) dissector.LayerType {
+	for i := int(p.LayerCount) - 1; i >= 0; i-- {
+		if t := p.Layers[i].Type; t != dissector.LayerPayload && t != dissector.LayerUnknown {
+			return t
+		}
+	}
+	return dissector.LayerNone
+}
+
+var reasonNames = map[dissector.Reason]string{
+	dissector.ReasonLinkType:      "link types that are not decoded",
+	dissector.ReasonLLC:           "802.3 frames",
+	dissector.ReasonTunnelPayload: "tunnels of something that is not decoded",
+	dissector.ReasonTunnelVersion: "tunnels of a version that is not decoded",
+	dissector.ReasonERFType:       "ERF records that are not decoded",
+	dissector.ReasonNotRoCE:       "UDP port 4791 without RoCE",
 }
 
 func (k besideKey) name() string {
@@ -138,10 +176,11 @@ func (k besideKey) name() string {
 		}
 		return fmt.Sprintf("ethertype 0x%04x", k.number)
 	case besideReason:
-		if dissector.Reason(k.number) == dissector.ReasonLinkType {
-			return "link types that are not decoded"
-		}
-		return "UDP port 4791 without RoCE"
+		return reasonNames[dissector.Reason(k.number)]
+	case besideCut:
+		return "cut too short to tell"
+	case besideMalformed:
+		return "malformed"
 	case besideOther:
 	}
 	return "other"

@@ -225,6 +225,7 @@ func (s *stage) track(next *slot) error {
 		}
 		if !p.IsRDMA() {
 			a.beside.add(p)
+			a.result.Pause.add(p)
 		}
 		if len(a.packetSinks) > 0 {
 			event.Packet, event.Err, event.ICRC = p, next.errs[i], next.icrc[i]

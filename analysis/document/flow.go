@@ -57,6 +57,7 @@ type Flow struct {
 	LastPSN                   flow.Count        `json:"last_psn"`
 	PSNGaps                   flow.Count        `json:"psn_gaps"`
 	MissingPSNs               flow.Count        `json:"missing_psns"`
+	MissingAcknowledged       flow.Count        `json:"missing_acknowledged"`
 	Retransmitted             flow.Count        `json:"retransmitted"`
 	RetransmittedAfterNAK     flow.Count        `json:"retransmitted_after_nak"`
 	RetransmittedAfterRNR     flow.Count        `json:"retransmitted_after_rnr"`
@@ -104,7 +105,7 @@ func NewFlow(r *flow.Record) *Flow {
 		FirstNumber: r.FirstNumber, LastNumber: r.LastNumber,
 		Packets: r.Packets, Bytes: r.Bytes, PayloadBytes: r.PayloadBytes, GoodputBytes: r.GoodputBytes,
 		Messages: r.Messages, Operations: Operations(r.Operations), PathMTU: r.PathMTU,
-		FirstPSN: r.FirstPSN, LastPSN: r.LastPSN, PSNGaps: r.PSNGaps, MissingPSNs: r.MissingPSNs,
+		FirstPSN: r.FirstPSN, LastPSN: r.LastPSN, PSNGaps: r.PSNGaps, MissingPSNs: r.MissingPSNs, MissingAcknowledged: r.MissingAcknowledged,
 		Retransmitted: r.Retransmitted, RetransmittedAfterNAK: r.RetransmittedNAK,
 		RetransmittedAfterRNR: r.RetransmittedRNR, RetransmittedAfterTimeout: r.RetransmittedTimeout,
 		OutOfOrder: r.OutOfOrder, Duplicates: r.Duplicates, MirrorCopies: r.MirrorCopies,

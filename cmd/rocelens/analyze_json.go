@@ -35,6 +35,37 @@ type jsonHead struct {
 	Partial        bool              `json:"partial"`
 	NotRDMA        []analysis.Beside `json:"not_rdma"`
 	Totals         flow.Totals       `json:"totals"`
+	Explained      jsonExplained     `json:"explained"`
+	Pause          jsonPause         `json:"pause"`
+}
+
+type jsonExplained struct {
+	MissingAcknowledged uint64 `json:"missing_psns_acknowledged"`
+	ICRCRewritten       uint64 `json:"icrc_errors_port_rewritten"`
+}
+
+type jsonPause struct {
+	Link       *analysis.Pauses     `json:"link"`
+	Priorities []jsonPriorityPauses `json:"priorities"`
+	NoClass    uint64               `json:"no_class_frames"`
+}
+
+type jsonPriorityPauses struct {
+	Priority int `json:"priority"`
+	analysis.Pauses
+}
+
+func jsonPauseOf(p *analysis.Pause) jsonPause {
+	out := jsonPause{Priorities: []jsonPriorityPauses{}, NoClass: p.NoClass}
+	if p.Link.Any() {
+		out.Link = &p.Link
+	}
+	for i := range p.Priorities {
+		if p.Priorities[i].Any() {
+			out.Priorities = append(out.Priorities, jsonPriorityPauses{Priority: i, Pauses: p.Priorities[i]})
+		}
+	}
+	return out
 }
 
 type jsonFile struct {
@@ -102,6 +133,7 @@ func (o *jsonOutput) write(w io.Writer, files []fileResult, result *analysis.Res
 	head := jsonHead{
 		Version: document.Version, Files: make([]jsonFile, 0, len(files)), CaptureDropped: result.Dropped(),
 		Partial: result.Partial(), NotRDMA: result.Beside, Totals: result.Totals,
+		Explained: jsonExplained(result.Explained), Pause: jsonPauseOf(&result.Pause),
 	}
 	if result.HasTime {
 		head.FirstPacketAt, head.LastPacketAt = document.Time(result.FirstTime), document.Time(result.LastTime)

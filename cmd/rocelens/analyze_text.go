@@ -129,6 +129,7 @@ func (o *textOutput) writeTotals(w io.Writer, result *analysis.Result) {
 	line("packets", "%s, %s; RDMA %s, %s", countText(t.Packets), bytesText(t.Bytes), countText(t.RDMAPackets), bytesText(t.RDMABytes))
 	if t.PauseFrames > 0 {
 		line("pause frames", "%s", countText(t.PauseFrames))
+		o.writePauses(line, &result.Pause)
 	}
 	if t.RDMAPackets == 0 {
 		return
@@ -137,20 +138,69 @@ func (o *textOutput) writeTotals(w io.Writer, result *analysis.Result) {
 	line("messages", "%s", countText(t.Messages))
 	line("retransmitted", "%s", o.alarm(t.Retransmitted, plural(t.Retransmitted, "packet")))
 	line("out of order", "%s", plural(t.OutOfOrder, "packet"))
-	line("missing", "%s never captured", o.alarm(t.MissingPSNs, plural(t.MissingPSNs, "PSN")))
+	line("missing", "%s", o.missing(t.MissingPSNs, result.Explained.MissingAcknowledged))
 	line("refused", "%s, %s", o.alarm(t.Naks, plural(t.Naks, "NAK")), o.alarm(t.RNRNaks, plural(t.RNRNaks, "receiver-not-ready NAK")))
 	line("congestion", "%s, %s marked CE", plural(t.CNPs, "CNP"), plural(t.CEMarked, "packet"))
-	icrc := o.alarm(t.ICRCErrors, countText(t.ICRCErrors)+" wrong")
-	if t.ICRCUndetermined > 0 {
-		icrc += ", " + countText(t.ICRCUndetermined) + " cannot be checked"
-	}
-	line("ICRC", "%s", icrc)
+	line("ICRC", "%s", o.icrc(t, result.Explained.ICRCRewritten))
 	if t.MirrorCopies > 0 {
-		line("mirror copies", "%s, not counted again", plural(t.MirrorCopies, "packet"))
+		line("mirror copies", "%s captured again, as when two ports are mirrored; each counted once", plural(t.MirrorCopies, "packet"))
 	}
 	if t.Unsupported > 0 {
 		line("unsupported", "%s", plural(t.Unsupported, "packet"))
 	}
+}
+
+// writePauses says who was asked to stop, how often, and for how long at most.
+func (o *textOutput) writePauses(line func(name, format string, args ...any), p *analysis.Pause) {
+	one := func(name string, s *analysis.Pauses) {
+		if s.Any() {
+			longest := ""
+			if s.XOFF > 0 {
+				longest = ", the longest for " + quantaText(s.MaxQuanta)
+			}
+			line("  "+name, "%s XOFF%s; %s XON; packets %d to %d", countText(s.XOFF), longest, countText(s.XON), s.FirstFrame, s.LastFrame)
+		}
+	}
+	one("link", &p.Link)
+	for i := range p.Priorities {
+		one(fmt.Sprintf("priority %d", i), &p.Priorities[i])
+	}
+}
+
+func quantaText(n uint16) string {
+	if n == 1 {
+		return "1 quantum"
+	}
+	return countText(uint64(n)) + " quanta"
+}
+
+// missing accuses nobody of what was acknowledged.
+func (o *textOutput) missing(n, acknowledged uint64) string {
+	text := o.alarm(n-acknowledged, plural(n, "PSN")) + " never captured"
+	switch acknowledged {
+	case 0:
+	case n:
+		text += ", all acknowledged: the capture missed them, not the receiver"
+	default:
+		text += ", " + countText(acknowledged) + " of them acknowledged: those the capture missed, not the receiver"
+	}
+	return text
+}
+
+// icrc tells corruption from a port that was rewritten on the way.
+func (o *textOutput) icrc(t *flow.Totals, rewritten uint64) string {
+	text := o.alarm(t.ICRCErrors-rewritten, countText(t.ICRCErrors)+" wrong")
+	switch rewritten {
+	case 0:
+	case t.ICRCErrors:
+		text += ", all in flows whose UDP source port was rewritten on the way: no corruption"
+	default:
+		text += ", " + countText(rewritten) + " of them in flows whose UDP source port was rewritten on the way"
+	}
+	if t.ICRCUndetermined > 0 {
+		text += ", " + countText(t.ICRCUndetermined) + " cannot be checked"
+	}
+	return text
 }
 
 func (o *textOutput) alarm(n uint64, text string) string {
