@@ -135,7 +135,8 @@ func checkSums(tb testing.TB, r result) {
 	sum.NotRDMA, sum.PauseFrames = t.NotRDMA, t.PauseFrames
 	sum.Connections, sum.EvictedFlows = t.Connections, t.EvictedFlows
 	if t.Malformed > 0 { // malformed packets need not have a flow
-		sum.RDMAPackets, sum.RDMABytes, sum.ICRCErrors, sum.ICRCUndetermined = t.RDMAPackets, t.RDMABytes, t.ICRCErrors, t.ICRCUndetermined
+		sum.RDMAPackets, sum.RDMABytes, sum.CEMarked = t.RDMAPackets, t.RDMABytes, t.CEMarked
+		sum.ICRCErrors, sum.ICRCUndetermined = t.ICRCErrors, t.ICRCUndetermined
 	}
 	if sum != t {
 		tb.Errorf("sums over flows\n%+v\nare not the totals\n%+v", sum, t)

@@ -95,18 +95,31 @@ func (m *messages) fill(t *Tracker, f *flow, c class, at, start position, flags 
 		}
 		return 0, behind
 	}
-	open, kind, end := m.open, m.kind, m.end
-	number = m.begin(t, f, c, at)
-	m.open, m.kind, m.end = open, kind, end
-	return number, head
+	return m.insert(t, f, c, at), head
 }
 
-// firstFlags is what a hole before the flow's first packet has to remember of that packet.
-func (m *messages) firstFlags() uint8 {
-	if m.partial {
-		return holeMessage
+// before takes a late packet from before all that were seen. It returns the message's number and what the hole
+// behind it, if there is one, has to remember of the packet that was the first so far.
+func (m *messages) before(t *Tracker, f *flow, c class, at position) (uint32, uint8) {
+	starts, ends := c&classStarts != 0, c&classEnds != 0
+	if m.partial && !ends { // of the message that was seen without its beginning
+		m.partial = !starts
+		return 0, holeContinue
 	}
-	return 0
+	flags := uint8(0)
+	if m.partial {
+		flags = holeMessage
+	}
+	m.partial = !starts
+	return m.insert(t, f, c, at), flags
+}
+
+// insert counts a message that stands before the open one.
+func (m *messages) insert(t *Tracker, f *flow, c class, at position) uint32 {
+	open, kind, end := m.open, m.kind, m.end
+	number := m.begin(t, f, c, at)
+	m.open, m.kind, m.end = open, kind, end
+	return number
 }
 
 // of is the number of the message that a repeated packet belongs to, 0 when that is forgotten.

@@ -182,14 +182,15 @@ func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at positi
 		t.found(f, s, i, at, l.end, head)
 	case at < s.first || at < s.forgotten:
 		l.place = placeUnknown
-		flags := f.messages.firstFlags()
-		o.Message, _ = f.messages.fill(t, f, c, at, 0, &flags)
 		if c&classRead != 0 {
 			l.end = t.lateReadEnd(f, p, at, max(s.first, at+1))
 		}
+		var flags uint8
 		if at < s.first {
+			o.Message, flags = f.messages.before(t, f, c, at)
 			s.lower(at, l.end, flags)
-			f.messages.partial = false
+		} else {
+			o.Message, _ = f.messages.fill(t, f, c, at, 0, &flags)
 		}
 	default:
 		o.Message = f.recent.of(at)

@@ -242,10 +242,14 @@ func (f *flow) mark(t *Tracker, p *dissector.Packet) {
 		return
 	}
 	f.capable++
-	if p.Network.ECN == dissector.ECNCE {
+	if isMarked(p) {
 		f.marked++
 		t.totals.CEMarked++
 	}
+}
+
+func isMarked(p *dissector.Packet) bool {
+	return p.Network.ECN == dissector.ECNCE && p.Protocol == dissector.ProtocolRoCEv2
 }
 
 // reliable tells whether lost packets of the flow are sent again.

@@ -112,8 +112,12 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 		keyOf(p, &k)
 		f, _ := t.lookUp(&k)
 		if f == nil {
+			if isMarked(p) {
+				t.totals.CEMarked++
+			}
 			return
 		}
+		f.mark(t, p)
 		f.touch(p, icrc, bytes)
 		f.stamp = t.stamp
 		f.malformed++
