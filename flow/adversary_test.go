@@ -280,8 +280,9 @@ func TestMarksOfMalformedPackets(t *testing.T) {
 	t.Parallel()
 	s := newScript(t)
 	broken := func(psn uint32) {
-		s.add(false, infiniband.RCSendOnly, psn, func(f *build.Frame) { f.ECN, f.Payload = dissector.ECNCE, nil })
-		s.frames[len(s.frames)-1].data[bthQP-4] |= 0x30 // pad bytes behind an empty payload
+		s.add(false, infiniband.RCSendOnly, psn, func(f *build.Frame) { // pad bytes behind an empty payload
+			f.ECN, f.Payload, f.BTH.PadCount, f.KeepPadCount = dissector.ECNCE, nil, 3, true
+		})
 	}
 	broken(99) // no flow yet
 	s.message(100, 100)
