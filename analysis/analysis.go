@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,9 +80,10 @@ func (r *Result) Dropped() flow.Count {
 }
 
 // Analyzer analyses one or several sources, one after the other, as one capture. It is for one goroutine,
-// but for Progress.
+// but for Progress and Snapshot.
 type Analyzer struct {
 	cfg         Config
+	mu          sync.Mutex // held while a batch is tracked
 	tracker     *flow.Tracker
 	packetSinks []PacketSink
 	flowSinks   []FlowSink
@@ -150,6 +152,17 @@ func (a *Analyzer) Finish() (Result, error) {
 	a.result.Totals = a.tracker.Totals()
 	a.result.Beside = a.beside.list()
 	return a.result, a.sinkErr
+}
+
+// Snapshot is what was found so far, without Files and Explained, which are known at the end. It may be called
+// from any goroutine that is not a sink, and waits for the batch at hand.
+func (a *Analyzer) Snapshot() Result {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := a.result
+	r.Files, r.Explained = nil, Explained{}
+	r.Totals, r.Beside = a.tracker.Totals(), a.beside.list()
+	return r
 }
 
 // Progress is how far a run has come.

@@ -198,7 +198,9 @@ func (s *stage) consume(ctx context.Context, cancel context.CancelFunc) error {
 		if failed == nil && ctx.Err() == nil {
 			if decoded == nil {
 				// The tracker and the sinks may look at the bytes, too.
+				s.a.mu.Lock()
 				decoded = s.guard(func() { failed = s.track(next) })
+				s.a.mu.Unlock()
 			}
 			if decoded != nil {
 				s.vanished = decoded

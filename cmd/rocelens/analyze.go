@@ -12,12 +12,13 @@ import (
 )
 
 type analyzeCommand struct {
-	Files []string `arg:"" name:"file" help:"Captures (pcap, pcapng; gzip, zstd, xz), analysed one after the other as one; - is standard input."`
-	JSON  bool     `help:"Print JSON; its form is described in docs/json.md."`
-	Sort  flowSort `default:"bytes" enum:"${flow_sorts}" help:"Order of the flows, largest first: ${enum}."`
-	Limit int      `default:"20" help:"Print so many flows."`
-	All   bool     `help:"Print all flows."`
-	ICRC  bool     `name:"icrc" default:"true" negatable:"" help:"Verify the invariant CRC of every packet."`
+	Files  []string `arg:"" name:"file" help:"Captures (pcap, pcapng; gzip, zstd, xz), analysed one after the other as one; - is standard input."`
+	JSON   bool     `help:"Print JSON; its form is described in docs/json.md."`
+	Sort   flowSort `default:"bytes" enum:"${flow_sorts}" help:"Order of the flows, largest first: ${enum}."`
+	Limit  int      `default:"20" help:"Print so many flows."`
+	All    bool     `help:"Print all flows."`
+	Follow bool     `help:"Go on reading while the file grows, until its writer closes it or Ctrl-C; then print."`
+	ICRC   bool     `name:"icrc" default:"true" negatable:"" help:"Verify the invariant CRC of every packet."`
 }
 
 // flowOutput takes the flows of a run and prints them with everything else.
@@ -39,6 +40,9 @@ func (c *analyzeCommand) Run(ctx context.Context, std *streams) error {
 	if c.Limit < 1 {
 		return &exitError{exitUsage, errors.New("--limit must be at least 1; --all prints all flows")}
 	}
+	if c.Follow && (len(c.Files) != 1 || c.Files[0] == "-") {
+		return &exitError{exitUsage, errors.New("--follow follows one file")}
+	}
 	var out flowOutput
 	if c.JSON {
 		out = newJSONOutput()
@@ -48,6 +52,9 @@ func (c *analyzeCommand) Run(ctx context.Context, std *streams) error {
 			limit = 0
 		}
 		out = &textOutput{flows: topFlows{sort: c.Sort, limit: limit}, style: newStyle(std)}
+	}
+	if c.Follow {
+		return errors.Join(c.run(ctx, std, out), out.Close())
 	}
 	// A read of standard input cannot be interrupted, so the analysis is left behind: the process ends with it.
 	done := make(chan error, 1)
@@ -62,10 +69,18 @@ func (c *analyzeCommand) Run(ctx context.Context, std *streams) error {
 
 func (c *analyzeCommand) run(ctx context.Context, std *streams, out flowOutput) error {
 	a := analysis.New(analysis.Config{SkipICRC: !c.ICRC}, out)
-	a.ExpectBytes(sizeOf(c.Files))
-	stop := showProgress(std, a)
-	files, err := addFiles(ctx, a, c.Files, std.In)
-	stop()
+	var files []fileResult
+	var err error
+	if c.Follow {
+		stop := showFindings(std, a)
+		files, err = followFile(ctx, a, c.Files[0])
+		stop()
+	} else {
+		a.ExpectBytes(sizeOf(c.Files))
+		stop := showProgress(std, a)
+		files, err = addFiles(ctx, a, c.Files, func(name string) (*pcapfile.Source, error) { return openSource(name, std.In) })
+		stop()
+	}
 	if err != nil {
 		return err
 	}
@@ -98,12 +113,19 @@ func (c *analyzeCommand) run(ctx context.Context, std *streams, out flowOutput) 
 	return out.write(std.Out, files, &result)
 }
 
+// followFile analyses a file that grows. That ctx is done ends the file, not the analysis.
+func followFile(ctx context.Context, a *analysis.Analyzer, name string) ([]fileResult, error) {
+	return addFiles(context.WithoutCancel(ctx), a, []string{name}, func(name string) (*pcapfile.Source, error) {
+		return pcapfile.Follow(ctx, name, pcapfile.Options{})
+	})
+}
+
 // addFiles analyses the files one after the other. What is wrong with one of them does not end the run.
-func addFiles(ctx context.Context, a *analysis.Analyzer, names []string, stdin io.Reader) ([]fileResult, error) {
+func addFiles(ctx context.Context, a *analysis.Analyzer, names []string, open func(name string) (*pcapfile.Source, error)) ([]fileResult, error) {
 	files := make([]fileResult, 0, len(names))
 	for _, name := range names {
 		f := fileResult{Name: name}
-		source, err := openSource(name, stdin)
+		source, err := open(name)
 		if err != nil {
 			f.Err = err
 			files = append(files, f)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rocelens/rocelens/analysis/document"
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/pcapfile"
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/filter"
 	"github.com/rocelens/rocelens/dissector/tree"
@@ -22,6 +23,7 @@ type dissectCommand struct {
 	Packet    uint64 `placeholder:"N" help:"Print packet N of the file only."`
 	Summary   bool   `help:"Print one line a packet."`
 	JSON      bool   `name:"json" help:"Print a JSON array of packets."`
+	Follow    bool   `help:"Go on printing while the file grows, until its writer closes it or Ctrl-C."`
 	JSONLines bool   `name:"json-lines" help:"Print one JSON object a line."`
 }
 
@@ -47,6 +49,12 @@ func (c *dissectCommand) Run(ctx context.Context, std *streams) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	if c.Follow {
+		if c.File == "-" {
+			return &exitError{exitUsage, errors.New("--follow follows a file; standard input is printed as it comes without it")}
+		}
+		return c.run(ctx, std, match)
+	}
 	// A read of standard input cannot be interrupted, so the work is left behind: the process ends with it.
 	done := make(chan error, 1)
 	go func() { done <- c.run(ctx, std, match) }()
@@ -59,12 +67,19 @@ func (c *dissectCommand) Run(ctx context.Context, std *streams) error {
 }
 
 func (c *dissectCommand) run(ctx context.Context, std *streams, match matcher) error {
-	source, err := openSource(c.File, std.In)
+	source, err := c.open(ctx, std)
 	if err != nil {
 		return err
 	}
+	if c.Follow {
+		ctx = context.WithoutCancel(ctx) // it ends the file, and what is in it is printed
+	}
 	out := bufio.NewWriterSize(std.Out, 64<<10)
-	if err := errors.Join(c.print(ctx, source, match, c.printer(out)), out.Flush()); err != nil {
+	pause := func() error { return nil }
+	if c.Follow || c.File == "-" {
+		pause = out.Flush // whoever watches sees packets as they come
+	}
+	if err := errors.Join(c.print(ctx, source, match, c.printer(out), pause), out.Flush()); err != nil {
 		return errors.Join(err, source.Close())
 	}
 	if r := source.Report(); r.Partial {
@@ -74,6 +89,13 @@ func (c *dissectCommand) run(ctx context.Context, std *streams, match matcher) e
 		fmt.Fprintf(std.Err, "rocelens: %s is incomplete: %s\n", c.File, r.Fault)
 	}
 	return source.Close()
+}
+
+func (c *dissectCommand) open(ctx context.Context, std *streams) (*pcapfile.Source, error) {
+	if c.Follow {
+		return pcapfile.Follow(ctx, c.File, pcapfile.Options{})
+	}
+	return openSource(c.File, std.In)
 }
 
 // matcher tells whether a packet is to be printed.
@@ -102,8 +124,8 @@ func (c *dissectCommand) printer(w io.Writer) packetPrinter {
 	return &treePrinter{w: w}
 }
 
-// print decodes packet after packet until enough are printed.
-func (c *dissectCommand) print(ctx context.Context, source capture.Source, match matcher, out packetPrinter) error {
+// print decodes packet after packet until enough are printed. It calls pause before it waits for more of them.
+func (c *dissectCommand) print(ctx context.Context, source capture.Source, match matcher, out packetPrinter, pause func() error) error {
 	if err := out.start(); err != nil {
 		return err
 	}
@@ -147,6 +169,9 @@ func (c *dissectCommand) print(ctx context.Context, source capture.Source, match
 		}
 		if failed != nil {
 			return failed
+		}
+		if err := pause(); err != nil {
+			return err
 		}
 	}
 	if err := out.end(); err != nil {

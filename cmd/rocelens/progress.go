@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 const (
 	progressInterval = 200 * time.Millisecond
+	findingsInterval = time.Second
 	eraseLine        = "\r\x1b[K"
 )
 
@@ -18,18 +20,23 @@ func showProgress(std *streams, a *analysis.Analyzer) (stop func()) {
 	if !std.ErrTTY {
 		return func() {}
 	}
+	return every(progressInterval, func() { writeProgress(std.Err, a.Progress()) }, func() { fmt.Fprint(std.Err, eraseLine) })
+}
+
+// every calls show again and again until the returned function is called, which calls end, once.
+func every(interval time.Duration, show, end func()) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
-		ticker := time.NewTicker(progressInterval)
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-quit:
-				fmt.Fprint(std.Err, eraseLine)
+				end()
 				return
 			case <-ticker.C:
-				writeProgress(std.Err, a.Progress())
+				show()
 			}
 		}
 	}()
@@ -37,6 +44,40 @@ func showProgress(std *streams, a *analysis.Analyzer) (stop func()) {
 		close(quit)
 		<-gone
 	}
+}
+
+// showFindings keeps what was found so far on a terminal until the returned function is called, which erases it.
+func showFindings(std *streams, a *analysis.Analyzer) (stop func()) {
+	if !std.ErrTTY {
+		return func() {}
+	}
+	view := findings{w: std.Err, text: textOutput{style: newStyle(std)}}
+	return every(findingsInterval, func() {
+		result := a.Snapshot()
+		view.update(&result)
+	}, view.erase)
+}
+
+// findings redraws the totals in place.
+type findings struct {
+	w     io.Writer
+	text  textOutput
+	lines int // on the screen
+}
+
+func (f *findings) update(result *analysis.Result) {
+	var page bytes.Buffer
+	f.text.writeTotals(&page, result)
+	f.erase()
+	f.lines = bytes.Count(page.Bytes(), []byte("\n"))
+	fmt.Fprintf(f.w, "%s", &page)
+}
+
+func (f *findings) erase() {
+	if f.lines > 0 {
+		fmt.Fprintf(f.w, "\x1b[%dA\x1b[J", f.lines)
+	}
+	f.lines = 0
 }
 
 func writeProgress(w io.Writer, p analysis.Progress) {
