@@ -55,7 +55,9 @@ type stage struct {
 // of Next that blocks is waited for.
 func (a *Analyzer) Add(ctx context.Context, name string, source capture.Source) error {
 	a.prepare()
+	a.mu.Lock()
 	a.result.Files = append(a.result.Files, File{Name: name, FirstNumber: a.packets + 1})
+	a.mu.Unlock()
 	s := &stage{
 		a: a, source: source,
 		work: make(chan *slot, len(a.slots)), order: make(chan *slot, len(a.slots)),

@@ -15,8 +15,9 @@ import (
 func TestSnapshotWhileRunning(t *testing.T) {
 	data, truth := generate(t, capgen.Config{Seed: 1, Packets: 20_000, Background: 10})
 	a := analysis.New(analysis.Config{})
+	source := open(t, data)
 	done := make(chan error)
-	go func() { done <- a.Add(t.Context(), "test", open(t, data)) }()
+	go func() { done <- a.Add(t.Context(), "test", source) }()
 	var seen uint64
 	for running := true; running; {
 		select {
