@@ -78,7 +78,7 @@ func (f *flow) answered(p *dissector.Packet, moves bool) {
 	if p.Meta.HasTime {
 		f.lastAnswer = p.Meta.Time
 	}
-	if psns := &f.psns[ofAnswers]; moves || !psns.valid {
+	if psns := &f.answerPSNs; moves || !psns.valid {
 		psns.extend(p.BTH.PSN)
 	}
 }

@@ -16,7 +16,7 @@ func (t *Tracker) Flush() {
 		all = append(all, t.flows.at(e.flow))
 	}
 	slices.SortFunc(all, func(a, b *flow) int {
-		return cmp.Or(cmp.Compare(a.first.number, b.first.number), cmp.Compare(a.hash, b.hash))
+		return cmp.Or(cmp.Compare(a.firstNumber, b.firstNumber), cmp.Compare(a.hash, b.hash))
 	})
 	for _, f := range all {
 		t.hear(f)
@@ -88,17 +88,17 @@ func (t *Tracker) finish(f *flow) {
 		VLAN:   minusOne(uint32(f.link.vlan)),
 		Tunnel: f.link.tunnel, OuterSource: f.link.outer[0], OuterDestination: f.link.outer[1],
 
-		HasTime:   f.last.hasTime,
-		FirstTime: f.first.time, LastTime: f.last.time,
-		FirstNumber: f.first.number, LastNumber: f.last.number,
+		HasTime:   f.hasTime,
+		FirstTime: f.firstTime, LastTime: f.lastTime,
+		FirstNumber: f.firstNumber, LastNumber: f.lastNumber,
 
 		Packets: f.packets, Bytes: f.bytes, PayloadBytes: f.payload,
 		Operations:   f.operations,
 		MirrorCopies: f.mirrorCopies,
 		Acks:         f.acks, RNRNaks: f.rnrNaks, RNRTimerMax: f.rnrTimerMax,
 		CNPs:     f.cnps,
-		ICRCGood: f.icrc[dissector.ICRCGood], ICRCBad: f.icrc[dissector.ICRCBad],
-		ICRCUndetermined: f.icrc[dissector.ICRCUndetermined],
+		ICRCGood: f.verdicts(dissector.ICRCGood), ICRCBad: f.verdicts(dissector.ICRCBad),
+		ICRCUndetermined: f.verdicts(dissector.ICRCUndetermined),
 		PortRewritten:    minusOne(f.rewritten),
 		Truncated:        uint64(f.truncated), Malformed: uint64(f.malformed),
 	}
@@ -136,9 +136,9 @@ func (f *flow) fillNetwork(r *Record) {
 
 // fillSequence fills what follows from PSNs.
 func (f *flow) fillSequence(r *Record) {
-	psns := &f.psns[ofRequests]
+	psns := &f.requestPSNs
 	if !psns.valid {
-		psns = &f.psns[ofAnswers]
+		psns = &f.answerPSNs
 	}
 	if psns.valid {
 		r.FirstPSN, r.LastPSN = known(uint64(psns.first)), known(uint64(psns.last))

@@ -2,18 +2,19 @@ package flow
 
 import (
 	"github.com/rocelens/rocelens/dissector"
-	"github.com/rocelens/rocelens/dissector/infiniband"
 )
 
 // sighting is what is kept of a recent packet to recognise a second capture of it. Length and ICRC would add
 // nothing: a resent packet has the same length, and where IP ID and AckReq are the same too, the same ICRC.
 type sighting struct {
-	time    uint32 // units of 256 ns, modulo 2^32
-	psn     uint32 // 24 bits, and the bits below
-	id      uint16
-	vantage uint8
-	opcode  infiniband.Opcode
+	time uint32 // units of 256 ns, modulo 2^32
+	psn  uint32 // 24 bits, and the bits below
+	what uint32 // IP ID 16 bits, vantage 8, opcode 8
 }
+
+func (s *sighting) id() uint16     { return uint16(s.what) }
+func (s *sighting) vantage() uint8 { return uint8(s.what >> 16) }
+func (s *sighting) opcode() uint8  { return uint8(s.what >> 24) }
 
 // Bits beside the PSN of a sighting.
 const (
@@ -34,7 +35,8 @@ func vantageOf(p *dissector.Packet) uint8 {
 	return v
 }
 
-func sightingOf(p *dissector.Packet, answer uint32) sighting {
+// see fills the sighting with a packet. answer is sightAnswer for packets of the space of answers.
+func (s *sighting) see(p *dissector.Packet, answer uint32) {
 	psn := p.BTH.PSN | answer | sightValid
 	if p.BTH.AckRequest {
 		psn |= sightAckRequest
@@ -42,18 +44,14 @@ func sightingOf(p *dissector.Packet, answer uint32) sighting {
 	if p.Meta.HasTime {
 		psn |= sightTime
 	}
-	return sighting{
-		time:    uint32(p.Meta.Time >> 8),
-		psn:     psn,
-		id:      p.Network.ID,
-		vantage: vantageOf(p),
-		opcode:  p.BTH.Opcode,
-	}
+	s.time = uint32(p.Meta.Time >> 8)
+	s.psn = psn
+	s.what = uint32(p.Network.ID) | uint32(vantageOf(p))<<16 | uint32(p.BTH.Opcode)<<24
 }
 
 // remember keeps the packet for isCopy. answer is sightAnswer for packets of the space of answers.
 func (f *flow) remember(p *dissector.Packet, answer uint32) {
-	f.ring[p.BTH.PSN%ringSize] = sightingOf(p, answer)
+	f.ring[p.BTH.PSN%ringSize].see(p, answer)
 }
 
 // copies is what isCopy needs to know of the packet's circumstances.
@@ -66,12 +64,13 @@ type circumstances struct {
 // isCopy tells whether the packet is another capture of one that was seen: same PSN, IP ID and AckReq, close
 // in time, and something that no retransmission has.
 func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
-	now := sightingOf(p, c.answer)
+	var now sighting
+	now.see(p, c.answer)
 	was := f.ring[p.BTH.PSN%ringSize]
-	if (was.psn^now.psn)&sightMask != 0 || was.opcode != now.opcode {
+	if (was.psn^now.psn)&sightMask != 0 || was.opcode() != now.opcode() {
 		return t.isDistantCopy(f, p, now, c)
 	}
-	if was.id != now.id || (was.psn^now.psn)&sightAckRequest != 0 {
+	if was.id() != now.id() || (was.psn^now.psn)&sightAckRequest != 0 {
 		return false
 	}
 	timed := was.psn&now.psn&sightTime != 0
@@ -82,10 +81,10 @@ func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 	if timed && apart >= int64(t.config.MirrorWindow) {
 		return false
 	}
-	if was.vantage != now.vantage || (f.idUp >= idTrust && (!c.distinct || f.countsAs(now.id))) || (now.id != 0 && !f.idStuck && !c.distinct) {
+	if was.vantage() != now.vantage() || (f.idUp >= idTrust && (!c.distinct || f.countsAs(now.id()))) || (now.id() != 0 && !f.idStuck && !c.distinct) {
 		return true
 	}
-	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && (!c.distinct || (now.id != 0 && !f.idStuck))
+	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && (!c.distinct || (now.id() != 0 && !f.idStuck))
 }
 
 // countsAs tells whether the IP ID comes from the counter that the flow's other packets take theirs from. CNPs are
@@ -103,10 +102,10 @@ func (t *Tracker) isDistantCopy(f *flow, p *dissector.Packet, now sighting, c ci
 		return false
 	}
 	if f.idUp >= idTrust {
-		behind := int16(f.lastID - now.id)
+		behind := int16(f.lastID - now.id())
 		return behind >= ringSize && behind < idReach
 	}
-	return now.vantage != f.vantage && p.Meta.HasTime && f.last.hasTime && !c.excuse &&
+	return now.vantage() != f.vantage && p.Meta.HasTime && f.hasTime && !c.excuse &&
 		p.Meta.Time-f.lastRequest < int64(t.config.MirrorWindow)
 }
 

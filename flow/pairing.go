@@ -149,8 +149,8 @@ func (t *Tracker) link(f, g *flow, how Pairing) {
 // hear notes whether a partner found in time has said something that could have been a NAK.
 func (t *Tracker) hear(f *flow) {
 	if f.reverse != 0 {
-		psns := &t.flows.at(f.reverse - 1).psns
-		f.heard = f.heard || psns[ofRequests].valid || psns[ofAnswers].valid
+		g := t.flows.at(f.reverse - 1)
+		f.heard = f.heard || g.requestPSNs.valid || g.answerPSNs.valid
 	}
 }
 
@@ -251,7 +251,7 @@ func (t *Tracker) pairNotified(all []*flow) {
 
 // pairGroup pairs the flows of one source and destination with those of the opposite.
 func (t *Tracker) pairGroup(requesters, responders []*flow) {
-	responders = slices.DeleteFunc(slices.Clone(responders), func(f *flow) bool { return !f.psns[ofAnswers].valid })
+	responders = slices.DeleteFunc(slices.Clone(responders), func(f *flow) bool { return !f.answerPSNs.valid })
 	if len(requesters) > maxGroup || len(responders) > maxGroup || len(requesters)*len(responders) > maxGroup*256 {
 		return
 	}
@@ -284,10 +284,10 @@ func (t *Tracker) pairGroup(requesters, responders []*flow) {
 
 // answersFit tells whether all that f answered lies among what g requested.
 func answersFit(f, g *flow) bool {
-	if !g.requests.started() || !g.psns[ofRequests].valid {
+	if !g.requests.started() || !g.requestPSNs.valid {
 		return false
 	}
-	s, answers := &g.requests, &f.psns[ofAnswers]
+	s, answers := &g.requests, &f.answerPSNs
 	first, last := s.extend(answers.first), s.extend(answers.last)
 	return first+1 >= s.first && first <= last && last < s.next+1
 }

@@ -27,14 +27,14 @@ func (t *Tracker) follow(f *flow, p *dissector.Packet, c class, o *Observation) 
 	}
 	s.next++
 	f.payload += uint64(t.length)
-	f.psns[ofRequests].last = p.BTH.PSN
+	f.requestPSNs.last = p.BTH.PSN
 	if p.Meta.HasTime {
 		f.lastRequest = p.Meta.Time
 	}
 	f.noteID(p.Network.ID)
-	seen := sightingOf(p, 0)
-	f.ring[p.BTH.PSN%ringSize] = seen
-	f.vantage = seen.vantage
+	seen := &f.ring[p.BTH.PSN%ringSize]
+	seen.see(p, 0)
+	f.vantage = seen.vantage()
 	f.mtu = max(f.mtu, t.length)
 	f.mark(t, p)
 	o.Message = uint32(m.count)
@@ -54,7 +54,7 @@ func (t *Tracker) advance(f *flow, p *dissector.Packet, c class, at position) (u
 	if c&classRead != 0 {
 		f.requests.next = t.readEnd(f, p, at)
 	}
-	f.psns[ofRequests].extend(p.BTH.PSN)
+	f.requestPSNs.extend(p.BTH.PSN)
 	t.sent(f, p, c)
 	if f.reverse == 0 && f.spent < pairBudget && (f.spent < pairEager || p.BTH.AckRequest || c&classEnds != 0) {
 		t.offer(f, p.BTH.PSN)
@@ -68,9 +68,9 @@ func (t *Tracker) sent(f *flow, p *dissector.Packet, c class) {
 		f.lastRequest = p.Meta.Time
 	}
 	f.noteID(p.Network.ID)
-	seen := sightingOf(p, 0)
-	f.ring[p.BTH.PSN%ringSize] = seen
-	f.vantage = seen.vantage
+	seen := &f.ring[p.BTH.PSN%ringSize]
+	seen.see(p, 0)
+	f.vantage = seen.vantage()
 	if c&classFull != 0 {
 		f.mtu = max(f.mtu, t.length)
 	}

@@ -1,51 +1,58 @@
 package flow
 
 import (
+	"unsafe"
+
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/mad"
 )
 
 // flow is one direction of a connection while it is tracked. What the next packet of the sequence touches
-// stands first, in five lines of the cache.
+// stands first, in three lines of the cache, and one line of the ring.
 type flow struct {
-	hash    uint64
-	key     Key
-	number  uint32 // its own, in the slab
-	reverse uint32 // the other direction's number plus one, 0: none
-	spent   uint16 // of the pairing budget
-	service infiniband.Service
-	idUp    uint8 // steps of the IP ID in a row that look like a counter, in unary, saturating
-
-	stamp      uint64 // the tracker's packet count when it was seen last
-	packets    uint64
-	bytes      uint64
-	payload    uint64
-	last       moment
+	hash       uint64
+	key        Key
+	reverse    uint32 // the other direction's number plus one, 0: none
+	spent      uint16 // of the pairing budget
+	service    infiniband.Service
+	idUp       uint8 // steps of the IP ID in a row that look like a counter, in unary, saturating
 	lastID     uint16
 	sourcePort uint16
-	mtu        uint16 // largest payload of a FIRST or MIDDLE packet
-	vantage    uint8  // where the packet that moved the frontier was captured
-	idStuck    bool   // different packets had the same IP ID
 
-	lastRequest int64 // time
+	stamp       uint64 // the tracker's packet count when it was seen last
+	packets     uint64
+	bytes       uint64
+	payload     uint64
+	lastTime    int64
+	lastNumber  uint64
+	lastRequest int64  // time
+	capable     uint64 // ECN-capable packets, marked ones included
+
 	messages    messages
-	icrc        [4]uint64   // packets by ICRCState
-	psns        [2]psnRange // of requests, and of answers
+	requestPSNs psnRange
+	mtu         uint16              // largest payload of a FIRST or MIDDLE packet
+	vantage     uint8               // where the packet that moved the frontier was captured
+	idStuck     bool                // different packets had the same IP ID
+	hasTime     bool                // lastTime is set
+	usual       dissector.ICRCState // of the first packet
+	requests    sequence
+	marked      uint64 // packets marked as having met congestion
+	lastAnswer  int64  // time
 
-	marked   uint64 // packets marked as having met congestion
-	capable  uint64 // ECN-capable packets, marked ones included
-	requests sequence
-	recent   recent
-	answers  sequence
-	ring     [ringSize]sighting
+	ring       [ringSize]sighting
+	unusual    [4]uint64 // packets by ICRCState, without those of the usual
+	recent     recent
+	answers    sequence
+	answerPSNs psnRange
+	number     uint32 // its own, in the slab
 
-	first      moment
-	lastAnswer int64
-	read       readRange
-	answerOpen bool // a READ response began and has not ended
-	heard      bool // answers to the flow's requests were seen, or would have been
-	noTime     bool // a packet had no time stamp
+	firstTime   int64
+	firstNumber uint64
+	read        readRange
+	answerOpen  bool // a READ response began and has not ended
+	heard       bool // answers to the flow's requests were seen, or would have been
+	noTime      bool // a packet had no time stamp
 
 	pairing    Pairing
 	votes      uint8
@@ -85,9 +92,10 @@ type flow struct {
 	link    link
 	trouble *trouble // allocated when the first comes
 	ports   *portSet // allocated when a second port comes
-
-	_ [8]byte // to whole lines of the cache
 }
+
+// A flow fills whole lines of the cache: one more or less of anything shows here.
+const _ = -(unsafe.Sizeof(flow{}) % 64)
 
 // psnRange is the PSNs of the first packet and of the packet furthest ahead.
 type psnRange struct {
@@ -102,18 +110,11 @@ func (r *psnRange) extend(psn uint32) {
 	r.last = psn
 }
 
-// Sides of a flow, the indexes of flow.psns.
+// Sides of a flow, the indexes of trouble.late.
 const (
 	ofRequests = iota
 	ofAnswers
 )
-
-// moment is when a packet was captured, in both measures.
-type moment struct {
-	time    int64
-	number  uint64
-	hasTime bool
-}
 
 // link is what the flow's first packet said of the way it came.
 type link struct {
@@ -173,7 +174,7 @@ func (f *flow) begin(number uint32, hash uint64, k *Key, p *dissector.Packet) {
 		addressHash(&k.Source, &k.Destination),
 		addressHash(&k.Destination, &k.Source),
 	}
-	f.first = moment{p.Meta.Time, p.Meta.Number, p.Meta.HasTime}
+	f.firstTime, f.firstNumber = p.Meta.Time, p.Meta.Number
 	f.requests.watch = watchStart
 	f.answers.watch = watchStart
 	f.arrive(k, p)
@@ -213,16 +214,39 @@ func known(n uint64) Count { return Count{N: n, Known: true} }
 func (f *flow) touch(p *dissector.Packet, icrc dissector.ICRCState, bytes uint64) {
 	f.packets++
 	f.bytes += bytes
-	f.last.number = p.Meta.Number
-	f.icrc[icrc&3]++
+	f.lastNumber = p.Meta.Number
+	if icrc != f.usual {
+		f.unusualICRC(icrc)
+	}
 	if p.Meta.HasTime {
-		f.last.time, f.last.hasTime = p.Meta.Time, true
+		f.lastTime, f.hasTime = p.Meta.Time, true
 	} else {
 		f.noTime = true
 	}
 	if p.UDP.SourcePort != f.sourcePort {
 		f.addPort(p.UDP.SourcePort)
 	}
+}
+
+// unusualICRC counts a verdict that differs from the first one, which needs no count of its own.
+func (f *flow) unusualICRC(icrc dissector.ICRCState) {
+	if f.packets == 1 {
+		f.usual = icrc
+		return
+	}
+	f.unusual[icrc&3]++
+}
+
+// verdicts counts the packets with a verdict on their ICRC.
+func (f *flow) verdicts(icrc dissector.ICRCState) uint64 {
+	if icrc != f.usual {
+		return f.unusual[icrc]
+	}
+	n := f.packets
+	for _, others := range f.unusual {
+		n -= others
+	}
+	return n
 }
 
 func (f *flow) addPort(port uint16) {

@@ -210,7 +210,7 @@ func (t *Tracker) datagram(f *flow, p *dissector.Packet, o *Observation) {
 	}
 	f.remember(p, 0)
 	f.noteID(p.Network.ID)
-	f.psns[ofRequests].extend(p.BTH.PSN)
+	f.requestPSNs.extend(p.BTH.PSN)
 	f.operations.Datagram++
 	f.messages.count++
 	t.totals.Messages++
