@@ -14,6 +14,9 @@ import (
 // tracking; smaller ones make the hand-over show.
 const batchFrames = 256
 
+// warmPackets is how many packets the tracker is told of in advance.
+const warmPackets = 16
+
 // slot is a batch on its way round: filled by the reader, decoded by a worker, consumed in order.
 type slot struct {
 	batch   capture.Batch
@@ -220,6 +223,9 @@ func (s *stage) track(next *slot) error {
 	a := s.a
 	event := PacketEvent{File: len(a.result.Files) - 1}
 	for i := range next.batch.Frames {
+		if i%warmPackets == 0 {
+			a.tracker.Warm(next.packets[i:min(i+warmPackets, len(next.batch.Frames))])
+		}
 		f := &next.batch.Frames[i]
 		p := &next.packets[i]
 		event.Observation = a.tracker.Observe(p, next.errs[i], next.icrc[i])

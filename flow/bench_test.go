@@ -65,12 +65,22 @@ func BenchmarkObserve(b *testing.B) {
 			f := newFleet(b, connections)
 			meta.OriginalLength = uint32(len(f.frame))
 			t := flow.NewTracker(flow.DefaultConfig(), func(*flow.Record) {})
-			var p dissector.Packet
+			var packets [16]dissector.Packet // as the analysis decodes a batch and then tracks it
+			left := packets[:0]
 			observe := func() {
-				meta.Number++
-				meta.Time += 40
-				err := dissector.Decode(f.next(), meta, &p)
-				t.Observe(&p, err, dissector.ICRCNotChecked)
+				if len(left) == 0 {
+					left = packets[:]
+					for i := range left {
+						meta.Number++
+						meta.Time += 40
+						if err := dissector.Decode(f.next(), meta, &left[i]); err != nil {
+							b.Fatal(err)
+						}
+					}
+					t.Warm(left)
+				}
+				t.Observe(&left[0], nil, dissector.ICRCNotChecked)
+				left = left[1:]
 			}
 			for range 40 * connections { // until nothing is put up for pairing any more
 				if connections > 1<<16 && f.sent > uint32(2*connections) {

@@ -26,7 +26,8 @@ type Tracker struct {
 
 	offers   []offer
 	cm       manager
-	mirrored bool // a copy of a packet with data was seen
+	warmed   uint64 // makes the loads of Warm count
+	mirrored bool   // a copy of a packet with data was seen
 
 	revisions     [maxRevisions]Revision
 	revisionStart int
