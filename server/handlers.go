@@ -178,14 +178,22 @@ func (e *endpoint) GetFlow(ctx context.Context, r api.GetFlowRequestObject) (api
 	return api.GetFlow200JSONResponse(f), err
 }
 
+// checkSpan refuses a span of time that ends before it begins.
+func checkSpan(from, to *time.Time) error {
+	if from != nil && to != nil && !from.Before(*to) {
+		return problemf(kindInvalid, "Parameter \"to\": it must be after \"from\".")
+	}
+	return nil
+}
+
 // GetThroughput answers GET /captures/{capture_id}/throughput.
 func (e *endpoint) GetThroughput(ctx context.Context, r api.GetThroughputRequestObject) (api.GetThroughputResponseObject, error) {
 	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
-	if p := r.Params; p.From != nil && p.To != nil && !p.From.Before(*p.To) {
-		return nil, problemf(kindInvalid, "Parameter \"to\": it must be after \"from\".")
+	if err := checkSpan(r.Params.From, r.Params.To); err != nil {
+		return nil, err
 	}
 	t, err := e.s.opt.Flows.Throughput(ctx, r.CaptureId, r.Params)
 	return api.GetThroughput200JSONResponse(t), err
@@ -196,6 +204,9 @@ func (e *endpoint) ListPackets(ctx context.Context, r api.ListPacketsRequestObje
 	ctx = plain(ctx)
 	c, err := e.s.library.account(ctx, r.CaptureId)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkSpan(r.Params.From, r.Params.To); err != nil {
 		return nil, err
 	}
 	path, err := e.s.library.file(r.CaptureId)

@@ -28,6 +28,9 @@ import (
 // headerCaptureID names the capture that an upload became.
 const headerCaptureID = "Rocelens-Capture-Id"
 
+// headerCaptureKnown is sent when that capture is of an earlier upload of the same file.
+const headerCaptureKnown = "Rocelens-Capture-Known"
+
 const uploadsPath = "/api/v1/uploads/"
 
 // uploads receives files by the tus protocol. What has arrived survives restarts.
@@ -151,7 +154,9 @@ func (u *uploads) head(w http.ResponseWriter, r *http.Request, id string) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Upload-Offset", strconv.FormatInt(info.Size, 10))
 	h.Set("Upload-Length", strconv.FormatInt(info.Size, 10))
-	h.Set(headerCaptureID, capture.String())
+	for name, value := range capture.headers() {
+		h.Set(name, value)
+	}
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -169,34 +174,53 @@ func (u *uploads) created(hook handler.HookEvent) (handler.HTTPResponse, handler
 
 // finished makes a capture of a whole upload, and tells its id in the answer to the last bytes.
 func (u *uploads) finished(hook handler.HookEvent) (handler.HTTPResponse, error) {
-	id, err := u.finish(hook.Context, hook.Upload)
+	c, err := u.finish(hook.Context, hook.Upload)
 	if err != nil {
 		u.s.log.LogAttrs(hook.Context, slog.LevelError, "upload not taken in", slog.String("upload", hook.Upload.ID), slog.String("error", err.Error()))
 		return handler.HTTPResponse{}, tusError(err)
 	}
-	return handler.HTTPResponse{Header: handler.HTTPHeader{headerCaptureID: id.String()}}, nil
+	return handler.HTTPResponse{Header: c.headers()}, nil
+}
+
+// outcome is what an upload became.
+type outcome struct {
+	Capture uuid.UUID `json:"capture"`
+	Known   bool      `json:"known"` // by an earlier upload of the same file
+}
+
+func (o outcome) headers() handler.HTTPHeader {
+	h := handler.HTTPHeader{headerCaptureID: o.Capture.String()}
+	if o.Known {
+		h[headerCaptureKnown] = "true"
+	}
+	return h
 }
 
 // finish turns an upload into a capture. It may be called again, and then returns the same.
-func (u *uploads) finish(ctx context.Context, info handler.FileInfo) (uuid.UUID, error) {
+func (u *uploads) finish(ctx context.Context, info handler.FileInfo) (out outcome, err error) {
 	u.finishing.Lock()
 	defer u.finishing.Unlock()
 	done := u.store.path(info.ID, suffixDone)
 	if data, err := os.ReadFile(done); err == nil {
-		return uuid.Parse(string(data))
+		return out, json.Unmarshal(data, &out)
 	}
 	sum, err := u.store.sum(ctx, info.ID)
 	if err != nil {
-		return uuid.Nil, err
+		return out, err
 	}
-	c, _, err := u.s.library.take(ctx, received{name: info.MetaData["filename"], path: u.store.path(info.ID, ""), size: info.Size, sum: sum})
+	c, created, err := u.s.library.take(ctx, received{name: info.MetaData["filename"], path: u.store.path(info.ID, ""), size: info.Size, sum: sum})
 	if err != nil {
-		return uuid.Nil, err
+		return out, err
 	}
-	if err := os.WriteFile(done, []byte(c.Id.String()), 0o600); err != nil {
-		return uuid.Nil, fmt.Errorf("note the capture of an upload: %w", err)
+	out = outcome{Capture: c.Id, Known: !created}
+	data, err := json.Marshal(out)
+	if err == nil {
+		err = os.WriteFile(done, data, 0o600)
 	}
-	return c.Id, nil
+	if err != nil {
+		return outcome{}, fmt.Errorf("note the capture of an upload: %w", err)
+	}
+	return out, nil
 }
 
 // recover takes in uploads that were whole when an earlier run ended, and removes direct ones, which nobody continues.

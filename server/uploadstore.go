@@ -24,7 +24,7 @@ import (
 const (
 	suffixInfo = ".info"   // written by the file store
 	suffixSum  = ".sha256" // where the checksum has got to
-	suffixDone = ".done"   // id of the capture that it became
+	suffixDone = ".done"   // the outcome: which capture it became
 )
 
 var uploadSuffixes = []string{"", suffixInfo, suffixSum, suffixDone}

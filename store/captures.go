@@ -48,9 +48,16 @@ type Capture struct {
 	AnalyzedAt  *time.Time
 	FirstPacket *time.Time
 	LastPacket  *time.Time
-	Totals      *flow.Totals // nil until analysed
+	Totals      *Totals // nil until analysed
 	Notes       []string
 	Software    string
+}
+
+// Totals are the sums over a capture, and the part of them that accuses nobody.
+type Totals struct {
+	flow.Totals
+	MissingAcknowledged uint64 // of MissingPSNs: acknowledged all the same, so the capture missed them, not the receiver
+	ICRCRewritten       uint64 // of ICRCErrors: right but for a source port that a device rewrote
 }
 
 // CapturePage is a part of the list of captures.
@@ -62,33 +69,35 @@ type CapturePage struct {
 // totalColumn is a column of totals: its name and where the number is.
 type totalColumn struct {
 	name  string
-	value func(*flow.Totals) *uint64
+	value func(*Totals) *uint64
 }
 
 var totalColumns = []totalColumn{
-	{"packets", func(t *flow.Totals) *uint64 { return &t.Packets }},
-	{"rdma_packets", func(t *flow.Totals) *uint64 { return &t.RDMAPackets }},
-	{"bytes", func(t *flow.Totals) *uint64 { return &t.Bytes }},
-	{"rdma_bytes", func(t *flow.Totals) *uint64 { return &t.RDMABytes }},
-	{"messages", func(t *flow.Totals) *uint64 { return &t.Messages }},
-	{"retransmitted_packets", func(t *flow.Totals) *uint64 { return &t.Retransmitted }},
-	{"out_of_order_packets", func(t *flow.Totals) *uint64 { return &t.OutOfOrder }},
-	{"mirror_copy_packets", func(t *flow.Totals) *uint64 { return &t.MirrorCopies }},
-	{"missing_psns", func(t *flow.Totals) *uint64 { return &t.MissingPSNs }},
-	{"nak_packets", func(t *flow.Totals) *uint64 { return &t.Naks }},
-	{"rnr_nak_packets", func(t *flow.Totals) *uint64 { return &t.RNRNaks }},
-	{"cnp_packets", func(t *flow.Totals) *uint64 { return &t.CNPs }},
-	{"ce_packets", func(t *flow.Totals) *uint64 { return &t.CEMarked }},
-	{"icrc_errors", func(t *flow.Totals) *uint64 { return &t.ICRCErrors }},
-	{"icrc_undetermined", func(t *flow.Totals) *uint64 { return &t.ICRCUndetermined }},
-	{"malformed_packets", func(t *flow.Totals) *uint64 { return &t.Malformed }},
-	{"truncated_packets", func(t *flow.Totals) *uint64 { return &t.Truncated }},
-	{"unsupported_packets", func(t *flow.Totals) *uint64 { return &t.Unsupported }},
-	{"not_rdma_packets", func(t *flow.Totals) *uint64 { return &t.NotRDMA }},
-	{"pause_frames", func(t *flow.Totals) *uint64 { return &t.PauseFrames }},
-	{"flows", func(t *flow.Totals) *uint64 { return &t.Flows }},
-	{"connections", func(t *flow.Totals) *uint64 { return &t.Connections }},
-	{"evicted_flows", func(t *flow.Totals) *uint64 { return &t.EvictedFlows }},
+	{"packets", func(t *Totals) *uint64 { return &t.Packets }},
+	{"rdma_packets", func(t *Totals) *uint64 { return &t.RDMAPackets }},
+	{"bytes", func(t *Totals) *uint64 { return &t.Bytes }},
+	{"rdma_bytes", func(t *Totals) *uint64 { return &t.RDMABytes }},
+	{"messages", func(t *Totals) *uint64 { return &t.Messages }},
+	{"retransmitted_packets", func(t *Totals) *uint64 { return &t.Retransmitted }},
+	{"out_of_order_packets", func(t *Totals) *uint64 { return &t.OutOfOrder }},
+	{"mirror_copy_packets", func(t *Totals) *uint64 { return &t.MirrorCopies }},
+	{"missing_psns", func(t *Totals) *uint64 { return &t.MissingPSNs }},
+	{"missing_psns_acknowledged", func(t *Totals) *uint64 { return &t.MissingAcknowledged }},
+	{"nak_packets", func(t *Totals) *uint64 { return &t.Naks }},
+	{"rnr_nak_packets", func(t *Totals) *uint64 { return &t.RNRNaks }},
+	{"cnp_packets", func(t *Totals) *uint64 { return &t.CNPs }},
+	{"ce_packets", func(t *Totals) *uint64 { return &t.CEMarked }},
+	{"icrc_errors", func(t *Totals) *uint64 { return &t.ICRCErrors }},
+	{"icrc_errors_port_rewritten", func(t *Totals) *uint64 { return &t.ICRCRewritten }},
+	{"icrc_undetermined", func(t *Totals) *uint64 { return &t.ICRCUndetermined }},
+	{"malformed_packets", func(t *Totals) *uint64 { return &t.Malformed }},
+	{"truncated_packets", func(t *Totals) *uint64 { return &t.Truncated }},
+	{"unsupported_packets", func(t *Totals) *uint64 { return &t.Unsupported }},
+	{"not_rdma_packets", func(t *Totals) *uint64 { return &t.NotRDMA }},
+	{"pause_frames", func(t *Totals) *uint64 { return &t.PauseFrames }},
+	{"flows", func(t *Totals) *uint64 { return &t.Flows }},
+	{"connections", func(t *Totals) *uint64 { return &t.Connections }},
+	{"evicted_flows", func(t *Totals) *uint64 { return &t.EvictedFlows }},
 }
 
 // captureColumns lists the columns in the order of captureRow; the index stands last, so lists can leave it out.
@@ -158,7 +167,7 @@ type scanner interface{ Scan(dest ...any) error }
 func scanCapture(row scanner, index bool) (Capture, error) {
 	var c Capture
 	var status string
-	var totals flow.Totals
+	var totals Totals
 	numbers := make([]*uint64, len(totalColumns))
 	destinations := []any{
 		&c.ID, &c.Name, &c.Size, &c.SHA256, &status, &c.Message, &c.Format, &c.Compression, &c.LinkTypes, &c.Interfaces,

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
 )
 
@@ -23,8 +22,8 @@ func fullCapture() *store.Capture {
 	c.FirstPacket = new(time.Unix(0, start+2).UTC())
 	c.LastPacket = new(time.Unix(0, start+3).UTC())
 	c.Notes, c.Software = []string{"block of type 5 at byte 9 passed over"}, "1.2.3"
-	c.Totals = &flow.Totals{}
-	totals := reflect.ValueOf(c.Totals).Elem()
+	c.Totals = &store.Totals{MissingAcknowledged: 1<<62 + 1, ICRCRewritten: 1<<62 + 2}
+	totals := reflect.ValueOf(&c.Totals.Totals).Elem()
 	for i := range totals.NumField() {
 		totals.Field(i).SetUint(1<<63 + uint64(i))
 	}
@@ -71,6 +70,13 @@ func TestSaveReplaces(t *testing.T) {
 	}
 	if len(page.Captures) != 1 {
 		t.Errorf("captures = %d, want 1", len(page.Captures))
+	}
+	tables, err := s.Schema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tables[0].Name != "captures" || tables[0].Rows != 1 {
+		t.Errorf("the schema has %d rows in %s, want 1 in captures", tables[0].Rows, tables[0].Name)
 	}
 }
 

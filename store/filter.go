@@ -23,6 +23,7 @@ var words = map[string]string{
 	"mirror":        "mirror_copies > 0",
 	"gap":           "psn_gaps > 0",
 	"missing":       "missing_psns > 0",
+	"lost":          "missing_psns > ifNull(missing_acknowledged, 0)",
 	"nak":           "naks > 0",
 	"rnr":           "rnr_naks > 0",
 	"cnp":           "cnps > 0",
@@ -39,15 +40,17 @@ var words = map[string]string{
 	"tunnel":        "tunnel != ''",
 }
 
-// names of services and protocols, in lower case.
+// kinds are the names of services, protocols and applications, in lower case.
 var kinds = map[string]string{
 	"rc": "t.service = 'RC'", "uc": "t.service = 'UC'", "rd": "t.service = 'RD'", "ud": "t.service = 'UD'", "xrc": "t.service = 'XRC'",
 	"vendor": "t.service IN ('vendor', 'vendor2')", "rocev1": "t.protocol = 'RoCEv1'", "rocev2": "t.protocol = 'RoCEv2'",
+	"nvme": "t.application = 'NVMe-oF'", "nvme-of": "t.application = 'NVMe-oF'", "iser": "t.application = 'iSER'",
+	"nfs": "t.application = 'NFS/RDMA'", "nfs/rdma": "t.application = 'NFS/RDMA'", "smb": "t.application = 'SMB Direct'",
 	"infiniband": "t.protocol = 'InfiniBand'", "metaroce": "t.protocol = 'MetaRoCE'",
 }
 
 // flowFilter turns the words of a filter, all of which must match, into a condition. A word is an address
-// or its beginning, a prefix such as 10.0.0.0/8, a QPN, a service, a protocol, an operation or a trouble.
+// or its beginning, a prefix such as 10.0.0.0/8, a QPN, a service, a protocol, an application, an operation or a trouble.
 func flowFilter(filter string) (string, []any, error) {
 	var conditions []string
 	var arguments []any
@@ -92,5 +95,5 @@ func addressOrQP(word, name string) (condition, value string, err error) {
 		return "startsWith(" + addressText("source") + ", " + parameter + ") OR startsWith(" +
 			addressText("destination") + ", " + parameter + ") OR source_mac = " + parameter + " OR destination_mac = " + parameter, word, nil
 	}
-	return "", "", fmt.Errorf("%w: %q is no address, no QPN, no service, no protocol and no finding", ErrBadRequest, word)
+	return "", "", fmt.Errorf("%w: %q is no address, no QPN, no service, no protocol, no application and no finding", ErrBadRequest, word)
 }

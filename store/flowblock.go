@@ -4,6 +4,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -26,6 +27,8 @@ type flowBlock struct {
 	sourceQP             nullUint32s
 	destinationQP        uint32s
 	pairing              int8s
+	serviceID            nullUint64s
+	application          names
 	sourceMAC            macs
 	destinationMAC       macs
 	vlan                 nullUint16s
@@ -59,6 +62,7 @@ type flowBlock struct {
 	lastPSN              nullUint32s
 	psnGaps              nullUint64s
 	missingPSNs          nullUint64s
+	missingAcknowledged  nullUint64s
 	retransmitted        nullUint64s
 	retransmittedNAK     nullUint64s
 	retransmittedRNR     nullUint64s
@@ -87,6 +91,7 @@ func newFlowBlock() *flowBlock {
 	b.service.declared = serviceType
 	b.pairing.declared = pairingType
 	b.tunnel.name = layerName
+	b.application.name = applicationName
 	b.firstTime.declared = nullableTimeType
 	b.lastTime.declared = nullableTimeType
 	b.naksByCode.name = nakCodeName
@@ -101,6 +106,8 @@ func newFlowBlock() *flowBlock {
 		{"source_qp", &b.sourceQP},
 		{"destination_qp", &b.destinationQP},
 		{"pairing", &b.pairing},
+		{"service_id", &b.serviceID},
+		{"application", &b.application},
 		{"source_mac", &b.sourceMAC},
 		{"destination_mac", &b.destinationMAC},
 		{"vlan", &b.vlan},
@@ -134,6 +141,7 @@ func newFlowBlock() *flowBlock {
 		{"last_psn", &b.lastPSN},
 		{"psn_gaps", &b.psnGaps},
 		{"missing_psns", &b.missingPSNs},
+		{"missing_acknowledged", &b.missingAcknowledged},
 		{"retransmitted", &b.retransmitted},
 		{"retransmitted_after_nak", &b.retransmittedNAK},
 		{"retransmitted_after_rnr", &b.retransmittedRNR},
@@ -171,6 +179,8 @@ func (b *flowBlock) append(r *flow.Record) {
 	b.sourceQP.append(r.SourceQP.Known, uint32(r.SourceQP.N))
 	b.destinationQP.append(r.Key.DestinationQP)
 	b.pairing.append(int8(r.Pairing))
+	b.serviceID.append(r.ServiceID.Known, r.ServiceID.N)
+	b.application.append(uint8(r.Application))
 	b.sourceMAC.append(r.SourceMAC != [6]byte{} || r.DestinationMAC != [6]byte{}, r.SourceMAC)
 	b.destinationMAC.append(r.SourceMAC != [6]byte{} || r.DestinationMAC != [6]byte{}, r.DestinationMAC)
 	b.vlan.append(r.VLAN.Known, uint16(r.VLAN.N))
@@ -204,6 +214,7 @@ func (b *flowBlock) append(r *flow.Record) {
 	b.lastPSN.append(r.LastPSN.Known, uint32(r.LastPSN.N))
 	b.psnGaps.append(r.PSNGaps.Known, r.PSNGaps.N)
 	b.missingPSNs.append(r.MissingPSNs.Known, r.MissingPSNs.N)
+	b.missingAcknowledged.append(r.MissingAcknowledged.Known, r.MissingAcknowledged.N)
 	b.retransmitted.append(r.Retransmitted.Known, r.Retransmitted.N)
 	b.retransmittedNAK.append(r.RetransmittedNAK.Known, r.RetransmittedNAK.N)
 	b.retransmittedRNR.append(r.RetransmittedRNR.Known, r.RetransmittedRNR.N)
@@ -225,6 +236,8 @@ func (b *flowBlock) append(r *flow.Record) {
 	b.truncated.append(r.Truncated)
 	b.malformed.append(r.Malformed)
 }
+
+func applicationName(code uint8) string { return mad.Application(code).String() }
 
 func nakCodeName(code uint8) string { return infiniband.NAKCode(code).String() }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -38,6 +39,9 @@ type Flow struct {
 	ThroughputBPS *float64 // bits per second on the wire, nil without times or span
 }
 
+// sortConnection sorts connections by their bytes, both directions together.
+const sortConnection = "connection"
+
 // flowSorts maps what flows can be sorted by to the expression that does it. Unknown values stand last.
 var flowSorts = map[string]string{
 	"bytes": "bytes", "packets": "packets", "messages": "messages", "throughput": "throughput_bps",
@@ -46,6 +50,7 @@ var flowSorts = map[string]string{
 	"acks": "acks", "naks": "naks", "rnr_naks": "rnr_naks", "cnps": "cnps", "ce_marked": "ce_marked",
 	"icrc_bad": "icrc_bad", "source": "source", "destination": "destination", "destination_qp": "destination_qp",
 	"source_qp": "source_qp", "first_number": "first_number", "service": "service",
+	sortConnection: "sum(t.bytes) OVER (PARTITION BY t.connection_id)",
 }
 
 // flowRow is a row of the table flows as clickhouse-go reads it.
@@ -60,6 +65,8 @@ type flowRow struct {
 	SourceQP         *uint32           `ch:"source_qp"`
 	DestinationQP    uint32            `ch:"destination_qp"`
 	Pairing          int8              `ch:"pairing"`
+	ServiceID        *uint64           `ch:"service_id"`
+	Application      string            `ch:"application"`
 	SourceMAC        string            `ch:"source_mac"`
 	DestinationMAC   string            `ch:"destination_mac"`
 	VLAN             *uint16           `ch:"vlan"`
@@ -93,6 +100,7 @@ type flowRow struct {
 	LastPSN          *uint32           `ch:"last_psn"`
 	PSNGaps          *uint64           `ch:"psn_gaps"`
 	MissingPSNs      *uint64           `ch:"missing_psns"`
+	MissingAcked     *uint64           `ch:"missing_acknowledged"`
 	Retransmitted    *uint64           `ch:"retransmitted"`
 	AfterNAK         *uint64           `ch:"retransmitted_after_nak"`
 	AfterRNR         *uint64           `ch:"retransmitted_after_rnr"`
@@ -171,6 +179,14 @@ var layersByName = func() map[string]dissector.LayerType {
 	return layers
 }()
 
+var applicationsByName = func() map[string]mad.Application {
+	applications := map[string]mad.Application{}
+	for a := mad.ApplicationUnknown; a <= mad.ApplicationSMB; a++ {
+		applications[a.String()] = a
+	}
+	return applications
+}()
+
 func (r *flowRow) flow() Flow {
 	record := flow.Record{
 		ID:           flow.ID(r.ID),
@@ -184,6 +200,8 @@ func (r *flowRow) flow() Flow {
 		},
 		SourceQP:             count(r.SourceQP),
 		Pairing:              flow.Pairing(r.Pairing),
+		ServiceID:            count(r.ServiceID),
+		Application:          applicationsByName[r.Application],
 		SourceMAC:            macOf(r.SourceMAC),
 		DestinationMAC:       macOf(r.DestinationMAC),
 		VLAN:                 count(r.VLAN),
@@ -205,6 +223,7 @@ func (r *flowRow) flow() Flow {
 		LastPSN:              count(r.LastPSN),
 		PSNGaps:              count(r.PSNGaps),
 		MissingPSNs:          count(r.MissingPSNs),
+		MissingAcknowledged:  count(r.MissingAcked),
 		Retransmitted:        count(r.Retransmitted),
 		RetransmittedNAK:     count(r.AfterNAK),
 		RetransmittedRNR:     count(r.AfterRNR),
@@ -265,11 +284,16 @@ func (s *Store) Flows(ctx context.Context, capture uuid.UUID, query FlowQuery) (
 	if err := s.conn.QueryRow(ctx, "SELECT count() FROM "+s.table(flowsTable)+" AS t WHERE "+condition, arguments...).Scan(&page.Total); err != nil {
 		return FlowPage{}, fmt.Errorf("count flows: %w", err)
 	}
-	order := " DESC"
+	direction := " DESC"
 	if query.Ascending {
-		order = " ASC"
+		direction = " ASC"
 	}
-	rest := condition + " ORDER BY t." + sort + order + " NULLS LAST, t.flow_id, t.first_number LIMIT " + strconv.Itoa(query.Limit) +
+	order := "t." + sort + direction + " NULLS LAST"
+	if query.Sort == sortConnection {
+		// The directions stand together, the busier one first, whichever way the connections are sorted.
+		order = sort + direction + ", t.connection_id, t.bytes DESC"
+	}
+	rest := condition + " ORDER BY " + order + ", t.flow_id, t.first_number LIMIT " + strconv.Itoa(query.Limit) +
 		" OFFSET " + strconv.Itoa(query.Offset)
 	page.Flows, err = s.selectFlows(ctx, rest, arguments...)
 	return page, err

@@ -23,6 +23,8 @@ type PacketQuery struct {
 	Opcode         *uint8
 	After          uint64 // numbers above this
 	Before         uint64 // numbers below this, the last of them; 0: no bound. Not together with After
+	From           *time.Time
+	To             *time.Time // exclusive; with either, packets without a time are left out
 	Limit          int
 }
 
@@ -129,6 +131,7 @@ var findings = map[string]string{
 	"malformed":     "t.verdict = 'malformed'",
 	"truncated":     "t.verdict = 'truncated'",
 	"unsupported":   "t.verdict = 'unsupported'",
+	"pause":         "t.protocol = 'pause'",
 	"not_rdma":      "t.verdict = 'not_rdma'",
 }
 
@@ -215,6 +218,7 @@ func (s *Store) packetCondition(ctx context.Context, capture uuid.UUID, query Pa
 	if query.Opcode != nil {
 		conditions = append(conditions, "t.opcode = "+strconv.FormatUint(uint64(*query.Opcode), 10))
 	}
+	conditions = append(conditions, within("t.time", query.From, query.To)...)
 	return strings.Join(conditions, " AND "), []any{clickhouse.Named("capture", capture.String())}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
 )
@@ -278,6 +279,7 @@ func eventful(t *testing.T, s *store.Store) uuid.UUID {
 	second.ID, second.ReverseID = 0x9e3779b97f4a7c15+1, 1
 	second.Key.Source, second.Key.Destination, second.Key.Service = v4a, v4b, infiniband.ServiceRC
 	second.Key.DestinationQP, second.SourceQP = 17, flow.Count{}
+	second.Application, second.MissingAcknowledged = mad.ApplicationUnknown, second.MissingPSNs
 	second.Retransmitted, second.Naks, second.Bytes = flow.Count{}, [32]uint64{}, 5
 	for _, r := range []flow.Record{first, second} {
 		if err := a.Flow(t.Context(), &r); err != nil {
@@ -323,6 +325,7 @@ func TestPacketsByFinding(t *testing.T) {
 func TestPagesOfPackets(t *testing.T) {
 	s := open(t, "rocelens_pages")
 	capture := eventful(t, s)
+	at := func(ms int64) *time.Time { return new(time.Unix(0, start+ms*int64(time.Millisecond))) }
 	for _, test := range []struct {
 		query         store.PacketQuery
 		want          []uint64
@@ -335,6 +338,10 @@ func TestPagesOfPackets(t *testing.T) {
 		{store.PacketQuery{Limit: 2, Before: 4}, []uint64{2, 3}, true, true, 100},
 		{store.PacketQuery{Limit: 2, Before: 3}, []uint64{1, 2}, false, true, 100},
 		{store.PacketQuery{Limit: 2, Flow: 1}, []uint64{1, 3}, false, true, 49},
+		{store.PacketQuery{Limit: 2, From: at(90)}, []uint64{91, 92}, false, true, 10},
+		{store.PacketQuery{Limit: 3, From: at(26), To: at(30)}, []uint64{27, 29, 30}, false, false, 3}, // packet 28 has no time
+		{store.PacketQuery{Limit: 9, To: at(3), After: 1}, []uint64{2, 3}, true, false, 3},
+		{store.PacketQuery{Limit: 9, From: at(5), To: at(5)}, nil, false, false, 0},
 		{store.PacketQuery{Limit: 3, Flow: 1, BothDirections: true, After: 1}, []uint64{2, 3, 4}, true, true, 99},
 	} {
 		page, err := s.Packets(t.Context(), capture, test.query)
@@ -354,7 +361,7 @@ func TestFlowsAreFilteredAndSorted(t *testing.T) {
 	for filter, want := range map[string][]flow.ID{
 		"": {first, second}, "192.0.2.1": {second}, "192.0.": {second}, "192.0.2.0/24": {second}, "2001:db8::1": {first}, "2001:": {first},
 		"2001:db8::/32": {first}, "17": {second}, "0x11": {second}, "0xabcdef": {first}, "RC": {second}, "ud": {first}, "rocev2": {first, second},
-		"nak": {first}, "retransmitted": {first}, "RC nak": nil, "rc 192.0.2.2": {second}, "ce": {first, second}, "02:01:01:01:01:01": {first, second},
+		"nak": {first}, "retransmitted": {first}, "RC nak": nil, "rc 192.0.2.2": {second}, "ce": {first, second}, "02:01:01:01:01:01": {first, second}, "nvme": {first}, "smb": nil, "lost": {first},
 	} {
 		page, err := s.Flows(t.Context(), capture, store.FlowQuery{Filter: filter, Limit: 10})
 		if err != nil {
@@ -395,6 +402,53 @@ func TestFlowsAreFilteredAndSorted(t *testing.T) {
 	}
 	if _, err := s.Flow(t.Context(), capture, 99); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("flow 99 = %v, want ErrNotFound", err)
+	}
+}
+
+// TestConnectionsStandTogether has four connections, two of them with both directions, and one flow more often than once.
+func TestConnectionsStandTogether(t *testing.T) {
+	s := open(t, "rocelens_filter")
+	capture := uuid.New()
+	a, err := s.BeginAnalysis(t.Context(), capture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []flow.Record{
+		{ID: 10, ConnectionID: 10, Bytes: 100},
+		{ID: 20, ConnectionID: 5, ReverseID: 5, Bytes: 90},
+		{ID: 5, ConnectionID: 5, ReverseID: 20, Bytes: 20},
+		{ID: 30, ConnectionID: 30, Bytes: 1},
+		{ID: 40, ConnectionID: 7, ReverseID: 7, Bytes: 4},
+		{ID: 7, ConnectionID: 7, ReverseID: 40, Bytes: 96},
+		{ID: 30, ConnectionID: 30, Bytes: 2, FirstNumber: 9},
+	} {
+		if err := a.Flow(t.Context(), &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		query store.FlowQuery
+		want  []flow.ID
+	}{
+		{store.FlowQuery{Limit: 10}, []flow.ID{20, 5, 7, 40, 10, 30, 30}},
+		{store.FlowQuery{Limit: 10, Ascending: true}, []flow.ID{30, 30, 7, 40, 10, 20, 5}},
+		{store.FlowQuery{Limit: 2, Offset: 1}, []flow.ID{5, 7}},
+	} {
+		test.query.Sort = "connection"
+		page, err := s.Flows(t.Context(), capture, test.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []flow.ID
+		for _, f := range page.Flows {
+			got = append(got, f.ID)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" || page.Total != 7 {
+			t.Errorf("%+v (-want +got):\n%s total %d", test.query, diff, page.Total)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
 )
@@ -174,13 +175,13 @@ func fullFlow() flow.Record {
 			Source: v6a, Destination: v6b, DestinationQP: 0xffffff, SourceQP: 0xabcdef,
 			Service: infiniband.ServiceUD, Protocol: dissector.ProtocolRoCEv2,
 		},
-		SourceQP: known(0xabcdef), Pairing: flow.PairingDatagram,
+		SourceQP: known(0xabcdef), Pairing: flow.PairingDatagram, ServiceID: known(0x1061144), Application: mad.ApplicationNVMe,
 		SourceMAC: [6]byte{2, 1, 1, 1, 1, 1}, DestinationMAC: [6]byte{2, 2, 2, 2, 2, 2},
 		VLAN: known(4095), DSCP: known(63), SourcePort: known(65535), SourcePorts: known(64), Tunnel: dissector.LayerERSPAN3,
 		OuterSource: v4a, OuterDestination: v4b, HasTime: true, FirstTime: start, LastTime: start + 2_000_000_000,
 		FirstNumber: 1, LastNumber: 1 << 40, Packets: 11, Bytes: 250_000_000, PayloadBytes: 13, GoodputBytes: known(14), Messages: known(15),
 		Operations: flow.Operations{Send: 16, Write: 17, ReadRequest: 18, Atomic: 19, ReadResponse: 20, AtomicResponse: 21, Ack: 22, Datagram: 23, Other: 24},
-		PathMTU:    known(4096), FirstPSN: known(0xfffffe), LastPSN: known(0xffffff), PSNGaps: known(25), MissingPSNs: known(26),
+		PathMTU:    known(4096), FirstPSN: known(0xfffffe), LastPSN: known(0xffffff), PSNGaps: known(25), MissingPSNs: known(26), MissingAcknowledged: known(20),
 		Retransmitted: known(27), RetransmittedNAK: known(28), RetransmittedRNR: known(29), RetransmittedTimeout: known(30),
 		OutOfOrder: known(31), Duplicates: known(32), MirrorCopies: 33, Acks: 34, RNRNaks: 35, RNRTimerMax: 655_360_000,
 		CNPs: 36, CEMarked: known(300), ECTMarked: known(70_000), ICRCGood: 37, ICRCBad: 38, ICRCUndetermined: 39,

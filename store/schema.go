@@ -13,7 +13,7 @@ import (
 type Table struct {
 	Name    string
 	Comment string
-	Rows    uint64
+	Rows    uint64 // as a query counts them
 	Bytes   uint64 // on disk
 	Columns []TableColumn
 }
@@ -30,6 +30,9 @@ type TableColumn struct {
 func (s *Store) Schema(ctx context.Context) ([]Table, error) {
 	tables, err := s.tables(ctx)
 	if err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	if err := s.countCaptures(ctx, tables); err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
 	if err := s.tableColumns(ctx, tables); err != nil {
@@ -54,6 +57,17 @@ func (s *Store) tables(ctx context.Context) (tables []Table, err error) {
 		tables = append(tables, t)
 	}
 	return tables, rows.Err()
+}
+
+// countCaptures counts the rows of captures, whose parts still hold what later versions have replaced.
+func (s *Store) countCaptures(ctx context.Context, tables []Table) error {
+	for i := range tables {
+		if tables[i].Name != capturesTable {
+			continue
+		}
+		return s.conn.QueryRow(ctx, "SELECT count() FROM "+s.table(capturesTable)+" FINAL").Scan(&tables[i].Rows)
+	}
+	return nil
 }
 
 func (s *Store) tableColumns(ctx context.Context, tables []Table) (err error) {

@@ -42,11 +42,8 @@ func (s *Store) Throughput(ctx context.Context, capture uuid.UUID, query Through
 	if query.Flow != 0 {
 		condition += " AND flow_id = " + strconv.FormatUint(uint64(query.Flow), 10)
 	}
-	if query.From != nil {
-		condition += " AND time >= fromUnixTimestamp64Nano(" + nanoLiteral(*query.From) + ", 'UTC')"
-	}
-	if query.To != nil {
-		condition += " AND time < fromUnixTimestamp64Nano(" + nanoLiteral(*query.To) + ", 'UTC')"
+	for _, bound := range within("time", query.From, query.To) {
+		condition += " AND " + bound
 	}
 	var n uint64
 	var first, last int64
@@ -67,7 +64,19 @@ func (s *Store) Throughput(ctx context.Context, capture uuid.UUID, query Through
 	return series, s.fill(ctx, &series, condition, arguments)
 }
 
-func nanoLiteral(t time.Time) string { return "toInt64(" + strconv.FormatInt(t.UnixNano(), 10) + ")" }
+// within are the conditions that a time is not before from, and before to; a nil bound is none.
+func within(column string, from, to *time.Time) (conditions []string) {
+	literal := func(t *time.Time) string {
+		return "fromUnixTimestamp64Nano(toInt64(" + strconv.FormatInt(t.UnixNano(), 10) + "), 'UTC')"
+	}
+	if from != nil {
+		conditions = append(conditions, column+" >= "+literal(from))
+	}
+	if to != nil {
+		conditions = append(conditions, column+" < "+literal(to))
+	}
+	return conditions
+}
 
 func (t *Throughput) grow(n int) {
 	for _, column := range []*[]uint64{&t.Bytes, &t.Packets, &t.Retransmitted, &t.CE, &t.CNPs} {

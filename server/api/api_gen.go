@@ -99,6 +99,7 @@ const (
 	FlowSortBytes         FlowSort = "bytes"
 	FlowSortCeMarked      FlowSort = "ce_marked"
 	FlowSortCnps          FlowSort = "cnps"
+	FlowSortConnection    FlowSort = "connection"
 	FlowSortDestination   FlowSort = "destination"
 	FlowSortDestinationQp FlowSort = "destination_qp"
 	FlowSortDuration      FlowSort = "duration"
@@ -126,6 +127,8 @@ func (e FlowSort) Valid() bool {
 	case FlowSortCeMarked:
 		return true
 	case FlowSortCnps:
+		return true
+	case FlowSortConnection:
 		return true
 	case FlowSortDestination:
 		return true
@@ -352,6 +355,7 @@ const (
 	ListPacketsParamsOnlyNak           ListPacketsParamsOnly = "nak"
 	ListPacketsParamsOnlyNotRdma       ListPacketsParamsOnly = "not_rdma"
 	ListPacketsParamsOnlyOutOfOrder    ListPacketsParamsOnly = "out_of_order"
+	ListPacketsParamsOnlyPause         ListPacketsParamsOnly = "pause"
 	ListPacketsParamsOnlyRetransmitted ListPacketsParamsOnly = "retransmitted"
 	ListPacketsParamsOnlyRnr           ListPacketsParamsOnly = "rnr"
 	ListPacketsParamsOnlyTruncated     ListPacketsParamsOnly = "truncated"
@@ -376,6 +380,8 @@ func (e ListPacketsParamsOnly) Valid() bool {
 	case ListPacketsParamsOnlyNotRdma:
 		return true
 	case ListPacketsParamsOnlyOutOfOrder:
+		return true
+	case ListPacketsParamsOnlyPause:
 		return true
 	case ListPacketsParamsOnlyRetransmitted:
 		return true
@@ -483,45 +489,51 @@ type FieldNodeSeverity string
 
 // Flow defines model for Flow.
 type Flow struct {
-	Acks     int64  `json:"acks"`
-	Bytes    int64  `json:"bytes"`
-	CeMarked *int64 `json:"ce_marked"`
-	Cnps     int64  `json:"cnps"`
+	Acks int64 `json:"acks"`
+
+	// Application the application that has the service ID's port: NVMe-oF, iSER, NFS/RDMA or SMB Direct; null when none has, or nobody knows
+	Application *string `json:"application"`
+	Bytes       int64   `json:"bytes"`
+	CeMarked    *int64  `json:"ce_marked"`
+	Cnps        int64   `json:"cnps"`
 
 	// ConnectionId the same for both directions of a connection
-	ConnectionId     string           `json:"connection_id"`
-	Destination      string           `json:"destination"`
-	DestinationMac   string           `json:"destination_mac"`
-	DestinationQp    int              `json:"destination_qp"`
-	Dscp             *int             `json:"dscp"`
-	Duplicates       *int64           `json:"duplicates"`
-	DurationNs       *string          `json:"duration_ns,omitempty"`
-	EctMarked        *int64           `json:"ect_marked"`
-	FirstNumber      int64            `json:"first_number"`
-	FirstPsn         *int             `json:"first_psn"`
-	FirstTime        *time.Time       `json:"first_time,omitempty"`
-	GoodputBytes     *int64           `json:"goodput_bytes"`
-	IcrcBad          int64            `json:"icrc_bad"`
-	IcrcGood         int64            `json:"icrc_good"`
-	IcrcUndetermined int64            `json:"icrc_undetermined"`
-	Id               string           `json:"id"`
-	LastNumber       int64            `json:"last_number"`
-	LastPsn          *int             `json:"last_psn"`
-	LastTime         *time.Time       `json:"last_time,omitempty"`
-	Malformed        int64            `json:"malformed"`
-	Messages         *int64           `json:"messages"`
-	MirrorCopies     int64            `json:"mirror_copies"`
-	MissingPsns      *int64           `json:"missing_psns"`
-	Naks             int64            `json:"naks"`
-	NaksByCode       map[string]int64 `json:"naks_by_code"`
-	Operations       Operations       `json:"operations"`
-	OutOfOrder       *int64           `json:"out_of_order"`
-	OuterDestination *string          `json:"outer_destination,omitempty"`
-	OuterSource      *string          `json:"outer_source,omitempty"`
-	Packets          int64            `json:"packets"`
-	Pairing          FlowPairing      `json:"pairing"`
-	PathMtu          *int             `json:"path_mtu"`
-	PayloadBytes     int64            `json:"payload_bytes"`
+	ConnectionId     string     `json:"connection_id"`
+	Destination      string     `json:"destination"`
+	DestinationMac   string     `json:"destination_mac"`
+	DestinationQp    int        `json:"destination_qp"`
+	Dscp             *int       `json:"dscp"`
+	Duplicates       *int64     `json:"duplicates"`
+	DurationNs       *string    `json:"duration_ns,omitempty"`
+	EctMarked        *int64     `json:"ect_marked"`
+	FirstNumber      int64      `json:"first_number"`
+	FirstPsn         *int       `json:"first_psn"`
+	FirstTime        *time.Time `json:"first_time,omitempty"`
+	GoodputBytes     *int64     `json:"goodput_bytes"`
+	IcrcBad          int64      `json:"icrc_bad"`
+	IcrcGood         int64      `json:"icrc_good"`
+	IcrcUndetermined int64      `json:"icrc_undetermined"`
+	Id               string     `json:"id"`
+	LastNumber       int64      `json:"last_number"`
+	LastPsn          *int       `json:"last_psn"`
+	LastTime         *time.Time `json:"last_time,omitempty"`
+	Malformed        int64      `json:"malformed"`
+	Messages         *int64     `json:"messages"`
+	MirrorCopies     int64      `json:"mirror_copies"`
+
+	// MissingAcknowledged of missing_psns: acknowledged all the same, so the capture missed them, not the receiver
+	MissingAcknowledged *int64           `json:"missing_acknowledged"`
+	MissingPsns         *int64           `json:"missing_psns"`
+	Naks                int64            `json:"naks"`
+	NaksByCode          map[string]int64 `json:"naks_by_code"`
+	Operations          Operations       `json:"operations"`
+	OutOfOrder          *int64           `json:"out_of_order"`
+	OuterDestination    *string          `json:"outer_destination,omitempty"`
+	OuterSource         *string          `json:"outer_source,omitempty"`
+	Packets             int64            `json:"packets"`
+	Pairing             FlowPairing      `json:"pairing"`
+	PathMtu             *int             `json:"path_mtu"`
+	PayloadBytes        int64            `json:"payload_bytes"`
 
 	// PortRewrittenFrom UDP source port for which the ICRC would be right, where a device rewrote it
 	PortRewrittenFrom *int `json:"port_rewritten_from"`
@@ -540,10 +552,13 @@ type Flow struct {
 	RnrTimerMaxNs *int64  `json:"rnr_timer_max_ns,omitempty"`
 
 	// Service RC, UC, UD, RD, XRC, CNP ...
-	Service    string `json:"service"`
-	Source     string `json:"source"`
-	SourceMac  string `json:"source_mac"`
-	SourcePort *int   `json:"source_port"`
+	Service string `json:"service"`
+
+	// ServiceId service ID that the connection was set up for, hexadecimal; null when its setup was not seen
+	ServiceId  *string `json:"service_id"`
+	Source     string  `json:"source"`
+	SourceMac  string  `json:"source_mac"`
+	SourcePort *int    `json:"source_port"`
 
 	// SourcePorts distinct UDP source ports
 	SourcePorts *int `json:"source_ports"`
@@ -569,7 +584,7 @@ type FlowList struct {
 	Total int64 `json:"total"`
 }
 
-// FlowSort defines model for FlowSort.
+// FlowSort connection: connections by their bytes, the two directions of each one after the other, the busier first
 type FlowSort string
 
 // Health defines model for Health.
@@ -745,29 +760,35 @@ type Throughput struct {
 
 // Totals Sums over all packets of the capture. The definitions are in docs/json.md.
 type Totals struct {
-	Bytes                int64 `json:"bytes"`
-	CePackets            int64 `json:"ce_packets"`
-	CnpPackets           int64 `json:"cnp_packets"`
-	Connections          int64 `json:"connections"`
-	EvictedFlows         int64 `json:"evicted_flows"`
-	Flows                int64 `json:"flows"`
-	IcrcErrors           int64 `json:"icrc_errors"`
-	IcrcUndetermined     int64 `json:"icrc_undetermined"`
-	MalformedPackets     int64 `json:"malformed_packets"`
-	Messages             int64 `json:"messages"`
-	MirrorCopyPackets    int64 `json:"mirror_copy_packets"`
-	MissingPsns          int64 `json:"missing_psns"`
-	NakPackets           int64 `json:"nak_packets"`
-	NotRdmaPackets       int64 `json:"not_rdma_packets"`
-	OutOfOrderPackets    int64 `json:"out_of_order_packets"`
-	Packets              int64 `json:"packets"`
-	PauseFrames          int64 `json:"pause_frames"`
-	RdmaBytes            int64 `json:"rdma_bytes"`
-	RdmaPackets          int64 `json:"rdma_packets"`
-	RetransmittedPackets int64 `json:"retransmitted_packets"`
-	RnrNakPackets        int64 `json:"rnr_nak_packets"`
-	TruncatedPackets     int64 `json:"truncated_packets"`
-	UnsupportedPackets   int64 `json:"unsupported_packets"`
+	Bytes        int64 `json:"bytes"`
+	CePackets    int64 `json:"ce_packets"`
+	CnpPackets   int64 `json:"cnp_packets"`
+	Connections  int64 `json:"connections"`
+	EvictedFlows int64 `json:"evicted_flows"`
+	Flows        int64 `json:"flows"`
+	IcrcErrors   int64 `json:"icrc_errors"`
+
+	// IcrcErrorsPortRewritten of icrc_errors: right with another UDP source port, so a device rewrote the port and nothing is corrupt
+	IcrcErrorsPortRewritten int64 `json:"icrc_errors_port_rewritten"`
+	IcrcUndetermined        int64 `json:"icrc_undetermined"`
+	MalformedPackets        int64 `json:"malformed_packets"`
+	Messages                int64 `json:"messages"`
+	MirrorCopyPackets       int64 `json:"mirror_copy_packets"`
+	MissingPsns             int64 `json:"missing_psns"`
+
+	// MissingPsnsAcknowledged of missing_psns: acknowledged all the same, so the capture missed them, not the receiver
+	MissingPsnsAcknowledged int64 `json:"missing_psns_acknowledged"`
+	NakPackets              int64 `json:"nak_packets"`
+	NotRdmaPackets          int64 `json:"not_rdma_packets"`
+	OutOfOrderPackets       int64 `json:"out_of_order_packets"`
+	Packets                 int64 `json:"packets"`
+	PauseFrames             int64 `json:"pause_frames"`
+	RdmaBytes               int64 `json:"rdma_bytes"`
+	RdmaPackets             int64 `json:"rdma_packets"`
+	RetransmittedPackets    int64 `json:"retransmitted_packets"`
+	RnrNakPackets           int64 `json:"rnr_nak_packets"`
+	TruncatedPackets        int64 `json:"truncated_packets"`
+	UnsupportedPackets      int64 `json:"unsupported_packets"`
 }
 
 // CaptureID defines model for CaptureID.
@@ -797,7 +818,7 @@ type ListFlowsParams struct {
 	Sort  *FlowSort             `form:"sort,omitempty" json:"sort,omitempty"`
 	Order *ListFlowsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
-	// Filter Words that must all match: an address or its beginning, a QPN (0x11 or 17), a service (RC), a protocol (RoCEv2), an operation or a trouble (retransmitted, nak, rnr, cnp, ce, icrc, gap)
+	// Filter Words that must all match: an address or its beginning, a QPN (0x11 or 17), a service (RC), a protocol (RoCEv2), an application (nvme, iser, nfs, smb), an operation or a trouble (retransmitted, missing, lost, nak, rnr, cnp, ce, icrc, gap); lost is missing and not acknowledged
 	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
 	Offset *int    `form:"offset,omitempty" json:"offset,omitempty"`
 	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
@@ -815,6 +836,12 @@ type ListPacketsParams struct {
 
 	// Only Only packets with this finding
 	Only *ListPacketsParamsOnly `form:"only,omitempty" json:"only,omitempty"`
+
+	// From Only packets not before this time
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only packets before this time
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
 
 	// After Packets with a number above this
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
@@ -1232,6 +1259,22 @@ func (siw *ServerInterfaceWrapper) ListPackets(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "only", c.Request.URL.Query(), &params.Only, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter only: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", c.Request.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter from: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", c.Request.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter to: %w", err), http.StatusBadRequest)
 		return
 	}
 

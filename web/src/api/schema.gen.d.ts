@@ -441,6 +441,11 @@ export interface components {
             mirror_copy_packets: number;
             /** Format: int64 */
             missing_psns: number;
+            /**
+             * Format: int64
+             * @description of missing_psns: acknowledged all the same, so the capture missed them, not the receiver
+             */
+            missing_psns_acknowledged: number;
             /** Format: int64 */
             nak_packets: number;
             /** Format: int64 */
@@ -451,6 +456,11 @@ export interface components {
             ce_packets: number;
             /** Format: int64 */
             icrc_errors: number;
+            /**
+             * Format: int64
+             * @description of icrc_errors: right with another UDP source port, so a device rewrote the port and nothing is corrupt
+             */
+            icrc_errors_port_rewritten: number;
             /** Format: int64 */
             icrc_undetermined: number;
             /** Format: int64 */
@@ -471,10 +481,11 @@ export interface components {
             evicted_flows: number;
         };
         /**
+         * @description connection: connections by their bytes, the two directions of each one after the other, the busier first
          * @default bytes
          * @enum {string}
          */
-        FlowSort: "bytes" | "packets" | "messages" | "throughput" | "first_time" | "last_time" | "duration" | "retransmitted" | "out_of_order" | "missing_psns" | "acks" | "naks" | "rnr_naks" | "cnps" | "ce_marked" | "icrc_bad" | "source" | "destination" | "destination_qp";
+        FlowSort: "connection" | "bytes" | "packets" | "messages" | "throughput" | "first_time" | "last_time" | "duration" | "retransmitted" | "out_of_order" | "missing_psns" | "acks" | "naks" | "rnr_naks" | "cnps" | "ce_marked" | "icrc_bad" | "source" | "destination" | "destination_qp";
         Flow: {
             id: string;
             /** @description the same for both directions of a connection */
@@ -489,6 +500,10 @@ export interface components {
             pairing: "none" | "inferred" | "datagram" | "cm";
             /** @description RC, UC, UD, RD, XRC, CNP ... */
             service: string;
+            /** @description service ID that the connection was set up for, hexadecimal; null when its setup was not seen */
+            service_id: string | null;
+            /** @description the application that has the service ID's port: NVMe-oF, iSER, NFS/RDMA or SMB Direct; null when none has, or nobody knows */
+            application: string | null;
             /** @description RoCEv1, RoCEv2, InfiniBand */
             protocol: string;
             source_mac: string;
@@ -536,6 +551,11 @@ export interface components {
             psn_gaps: number | null;
             /** Format: int64 */
             missing_psns: number | null;
+            /**
+             * Format: int64
+             * @description of missing_psns: acknowledged all the same, so the capture missed them, not the receiver
+             */
+            missing_acknowledged: number | null;
             /** Format: int64 */
             retransmitted: number | null;
             /** Format: int64 */
@@ -755,7 +775,10 @@ export interface components {
         Cursor: string;
     };
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description true when the same file was uploaded before and the capture is that earlier one; absent otherwise */
+        CaptureKnown: "true";
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -843,6 +866,7 @@ export interface operations {
                     Location?: string;
                     /** @description only when the upload is already whole, which an empty file is */
                     "Rocelens-Capture-Id"?: string;
+                    "Rocelens-Capture-Known": components["headers"]["CaptureKnown"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -911,6 +935,9 @@ export interface operations {
                 headers: {
                     "Upload-Offset"?: string;
                     "Upload-Length"?: string;
+                    /** @description only when the upload is whole */
+                    "Rocelens-Capture-Id"?: string;
+                    "Rocelens-Capture-Known": components["headers"]["CaptureKnown"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -948,6 +975,7 @@ export interface operations {
                     "Upload-Offset"?: string;
                     /** @description after the last bytes: the capture, an earlier one when the same file was uploaded before */
                     "Rocelens-Capture-Id"?: string;
+                    "Rocelens-Capture-Known": components["headers"]["CaptureKnown"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1083,7 +1111,7 @@ export interface operations {
             query?: {
                 sort?: components["schemas"]["FlowSort"];
                 order?: "asc" | "desc";
-                /** @description Words that must all match: an address or its beginning, a QPN (0x11 or 17), a service (RC), a protocol (RoCEv2), an operation or a trouble (retransmitted, nak, rnr, cnp, ce, icrc, gap) */
+                /** @description Words that must all match: an address or its beginning, a QPN (0x11 or 17), a service (RC), a protocol (RoCEv2), an application (nvme, iser, nfs, smb), an operation or a trouble (retransmitted, missing, lost, nak, rnr, cnp, ce, icrc, gap); lost is missing and not acknowledged */
                 filter?: string;
                 offset?: number;
                 limit?: number;
@@ -1168,7 +1196,11 @@ export interface operations {
                 /** @description With flow_id, the other direction of the connection too */
                 both_directions?: boolean;
                 /** @description Only packets with this finding */
-                only?: "retransmitted" | "out_of_order" | "gap" | "nak" | "rnr" | "cnp" | "ce" | "icrc_bad" | "malformed" | "truncated" | "unsupported" | "not_rdma";
+                only?: "retransmitted" | "out_of_order" | "gap" | "nak" | "rnr" | "cnp" | "ce" | "icrc_bad" | "malformed" | "truncated" | "unsupported" | "pause" | "not_rdma";
+                /** @description Only packets not before this time */
+                from?: string;
+                /** @description Only packets before this time */
+                to?: string;
                 /** @description Packets with a number above this */
                 after?: number;
                 /** @description Packets with a number below this (the last of them) */

@@ -127,7 +127,9 @@ func report(run *analysis.Analyzer, progress func(server.Step)) (stop func()) {
 }
 
 func findings(r *analysis.Result) server.Findings {
-	out := server.Findings{Totals: totals(&r.Totals)}
+	out := server.Findings{Totals: totals(&store.Totals{
+		Totals: r.Totals, MissingAcknowledged: r.Explained.MissingAcknowledged, ICRCRewritten: r.Explained.ICRCRewritten,
+	})}
 	if r.HasTime {
 		first, last := time.Unix(0, r.FirstTime).UTC(), time.Unix(0, r.LastTime).UTC()
 		out.First, out.Last = &first, &last
@@ -170,13 +172,14 @@ func signed(n *uint64) *int64 {
 	return &v
 }
 
-func totals(t *flow.Totals) api.Totals {
+func totals(t *store.Totals) api.Totals {
 	return api.Totals{
 		Packets: int64(t.Packets), RdmaPackets: int64(t.RDMAPackets), Bytes: int64(t.Bytes), RdmaBytes: int64(t.RDMABytes),
 		Messages: int64(t.Messages), RetransmittedPackets: int64(t.Retransmitted), OutOfOrderPackets: int64(t.OutOfOrder),
-		MirrorCopyPackets: int64(t.MirrorCopies), MissingPsns: int64(t.MissingPSNs), NakPackets: int64(t.Naks),
+		MirrorCopyPackets: int64(t.MirrorCopies), MissingPsns: int64(t.MissingPSNs), MissingPsnsAcknowledged: int64(t.MissingAcknowledged), NakPackets: int64(t.Naks),
 		RnrNakPackets: int64(t.RNRNaks), CnpPackets: int64(t.CNPs), CePackets: int64(t.CEMarked), IcrcErrors: int64(t.ICRCErrors),
-		IcrcUndetermined: int64(t.ICRCUndetermined), MalformedPackets: int64(t.Malformed), TruncatedPackets: int64(t.Truncated),
+		IcrcErrorsPortRewritten: int64(t.ICRCRewritten),
+		IcrcUndetermined:        int64(t.ICRCUndetermined), MalformedPackets: int64(t.Malformed), TruncatedPackets: int64(t.Truncated),
 		UnsupportedPackets: int64(t.Unsupported), NotRdmaPackets: int64(t.NotRDMA), PauseFrames: int64(t.PauseFrames),
 		Flows: int64(t.Flows), Connections: int64(t.Connections), EvictedFlows: int64(t.EvictedFlows),
 	}

@@ -142,8 +142,9 @@ func pointerTo(s string) *string {
 	return &s
 }
 
-func storedTotals(t *api.Totals) flow.Totals {
-	return flow.Totals{
+func storedTotals(t *api.Totals) store.Totals {
+	out := store.Totals{MissingAcknowledged: uint64(t.MissingPsnsAcknowledged), ICRCRewritten: uint64(t.IcrcErrorsPortRewritten)}
+	out.Totals = flow.Totals{
 		Packets: uint64(t.Packets), RDMAPackets: uint64(t.RdmaPackets), Bytes: uint64(t.Bytes), RDMABytes: uint64(t.RdmaBytes),
 		Messages: uint64(t.Messages), Retransmitted: uint64(t.RetransmittedPackets), OutOfOrder: uint64(t.OutOfOrderPackets),
 		MirrorCopies: uint64(t.MirrorCopyPackets), MissingPSNs: uint64(t.MissingPsns), Naks: uint64(t.NakPackets),
@@ -152,4 +153,5 @@ func storedTotals(t *api.Totals) flow.Totals {
 		Unsupported: uint64(t.UnsupportedPackets), NotRDMA: uint64(t.NotRdmaPackets), PauseFrames: uint64(t.PauseFrames),
 		Flows: uint64(t.Flows), Connections: uint64(t.Connections), EvictedFlows: uint64(t.EvictedFlows),
 	}
+	return out
 }

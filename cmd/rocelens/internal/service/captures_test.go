@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/pcapfile"
 	"github.com/rocelens/rocelens/cmd/rocelens/internal/service"
+	"github.com/rocelens/rocelens/internal/capgen"
 	"github.com/rocelens/rocelens/server/api"
 )
 
@@ -58,6 +60,10 @@ func TestUploadedCaptureIsFullyThere(t *testing.T) {
 	require.NotNil(t, data.SourceQp)
 	require.Equal(t, 0x11, *data.SourceQp)
 	require.Equal(t, api.Cm, data.Pairing)
+	require.Equal(t, "0x0000000001061d2f", *data.ServiceId)
+	require.Nil(t, data.Application)
+	require.Zero(t, *data.MissingPsns)
+	require.Zero(t, *data.MissingAcknowledged)
 
 	var one api.Flow
 	s.get(t, "/captures/"+c.Id.String()+"/flows/"+data.Id).into(t, &one)
@@ -73,6 +79,9 @@ func TestUploadedCaptureIsFullyThere(t *testing.T) {
 	require.Len(t, throughput.StartNs, len(throughput.Packets))
 
 	var list api.PacketList
+	s.get(t, "/captures/"+c.Id.String()+"/packets").into(t, &list)
+	all := list.Packets
+	require.Len(t, all, 17)
 	s.get(t, "/captures/"+c.Id.String()+"/packets?limit=10").into(t, &list)
 	require.Len(t, list.Packets, 10)
 	require.True(t, list.MoreAfter)
@@ -91,6 +100,16 @@ func TestUploadedCaptureIsFullyThere(t *testing.T) {
 		require.Contains(t, []string{data.Id, back.Id}, *p.FlowId)
 	}
 
+	at := func(i int) string { return url.QueryEscape(all[i].Time.Format(time.RFC3339Nano)) }
+	s.get(t, "/captures/"+c.Id.String()+"/packets?from="+at(3)+"&to="+at(6)).into(t, &list)
+	require.Equal(t, all[3:6], list.Packets, "the end of a span is not in it")
+	require.EqualValues(t, 3, list.Total)
+	s.get(t, "/captures/"+c.Id.String()+"/packets?from="+at(6)+"&to="+at(3)).problem(t, http.StatusBadRequest)
+
+	s.get(t, "/captures/"+c.Id.String()+"/flows?sort=connection").into(t, &flows)
+	require.Equal(t, data.Id, flows.Flows[0].Id, "the busiest connection first, and of it the busier direction")
+	require.Equal(t, *data.ReverseFlowId, flows.Flows[1].Id)
+
 	var detail api.PacketDetail
 	s.get(t, fmt.Sprintf("/captures/%s/packets/%d", c.Id, data.FirstNumber)).into(t, &detail)
 	require.Len(t, detail.Bytes, detail.Summary.CapturedLength)
@@ -107,6 +126,41 @@ func TestUploadedCaptureIsFullyThere(t *testing.T) {
 
 	s.get(t, "/captures/"+c.Id.String()+"/packets/18").problem(t, http.StatusNotFound)
 	s.get(t, "/captures/"+c.Id.String()+"/flows/1").problem(t, http.StatusNotFound)
+}
+
+func TestWhatTheCaptureLostAndWasPausedIsTold(t *testing.T) {
+	s := web(t)
+	c := s.fresh(t, "interfaces.pcapng", fixture(t, "ct-multi-if.pcapng"))
+	c = s.analysed(t, c.Id)
+	require.Equal(t, api.CaptureStatusDone, c.Status, "%v", c.Message)
+	require.Len(t, c.Interfaces, 3)
+	var lost []*int64
+	for _, i := range c.Interfaces {
+		lost = append(lost, i.Dropped)
+	}
+	require.Contains(t, lost, new(int64(3)))
+
+	c = s.fresh(t, "pfc.pcap", fixture(t, "pfc.pcap"))
+	c = s.analysed(t, c.Id)
+	require.Positive(t, c.Totals.PauseFrames)
+	var list api.PacketList
+	s.get(t, "/captures/"+c.Id.String()+"/packets?only=pause").into(t, &list)
+	require.EqualValues(t, c.Totals.PauseFrames, *list.Total)
+}
+
+// TestMissingThatWasAcknowledgedIsToldApart leaves packets out of a capture whose network lost none.
+func TestMissingThatWasAcknowledgedIsToldApart(t *testing.T) {
+	s := web(t)
+	content, truth := generate(t, 2000, capgen.Faults{CaptureMiss: 0.2})
+	require.Positive(t, truth.MissingPSNs)
+	c, _ := s.upload(t, "thin.pcap", content)
+	c = s.analysed(t, c.Id)
+	require.Equal(t, api.CaptureStatusDone, c.Status, "%v", c.Message)
+	require.EqualValues(t, truth.MissingPSNs, c.Totals.MissingPsns)
+	require.EqualValues(t, truth.MissingPSNs, c.Totals.MissingPsnsAcknowledged)
+	rows := s.sql(t, "SELECT toUInt32(sum(missing_psns)), toUInt32(sum(missing_acknowledged)) FROM flows WHERE capture_id = '"+c.Id.String()+"'")
+	require.EqualValues(t, c.Totals.MissingPsns, rows[0][0])
+	require.EqualValues(t, c.Totals.MissingPsnsAcknowledged, rows[0][1])
 }
 
 func TestFiguresOfAGeneratedCapture(t *testing.T) {

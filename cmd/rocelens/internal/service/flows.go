@@ -142,7 +142,8 @@ func flowOf(f *store.Flow) api.Flow {
 			Datagram: int64(o.Datagram), Other: int64(o.Other),
 		},
 		PathMtu: countOf[int](f.PathMTU), FirstPsn: countOf[int](f.FirstPSN), LastPsn: countOf[int](f.LastPSN),
-		PsnGaps: countOf[int64](f.PSNGaps), MissingPsns: countOf[int64](f.MissingPSNs), Retransmitted: countOf[int64](f.Retransmitted),
+		PsnGaps: countOf[int64](f.PSNGaps), MissingPsns: countOf[int64](f.MissingPSNs),
+		MissingAcknowledged: countOf[int64](f.MissingAcknowledged), Retransmitted: countOf[int64](f.Retransmitted),
 		RetransmittedAfterNak: countOf[int64](f.RetransmittedNAK), RetransmittedAfterRnr: countOf[int64](f.RetransmittedRNR),
 		RetransmittedAfterTimeout: countOf[int64](f.RetransmittedTimeout), OutOfOrder: countOf[int64](f.OutOfOrder),
 		Duplicates: countOf[int64](f.Duplicates), MirrorCopies: int64(f.MirrorCopies),
@@ -164,6 +165,11 @@ func flowOf(f *store.Flow) api.Flow {
 		reverse := idOf(f.ReverseID)
 		out.ReverseFlowId = &reverse
 	}
+	if f.ServiceID.Known {
+		id := fmt.Sprintf("0x%016x", f.ServiceID.N)
+		out.ServiceId = &id
+	}
+	out.Application = pointerTo(f.Application.String())
 	if f.Tunnel != dissector.LayerNone {
 		tunnel, from, to := f.Tunnel.String(), f.OuterSource.String(), f.OuterDestination.String()
 		out.Tunnel = &tunnel

@@ -381,9 +381,15 @@ var generations atomic.Uint64
 // generated is a capture, and the truth about it.
 func generated(t *testing.T, packets int) ([]byte, capgen.Truth) {
 	t.Helper()
+	return generate(t, packets, capgen.Faults{LossBefore: 0.05, Mark: 0.05})
+}
+
+func generate(t *testing.T, packets int, faults capgen.Faults) ([]byte, capgen.Truth) {
+	t.Helper()
 	config := capgen.Default()
-	config.Seed, config.Packets, config.Connections = generations.Add(1), packets, 4
-	config.Faults.LossBefore, config.Faults.Mark = 0.05, 0.05
+	config.Seed, config.Packets, config.Connections, config.Faults = generations.Add(1), packets, 4, faults
+	// Small packets: it is their number that takes the time to be tested.
+	config.PathMTU, config.MinMessage, config.MaxMessage = 256, 16<<10, 16<<10
 	var out bytes.Buffer
 	truth, err := capgen.Generate(&out, pcapfile.FormatPcap, config)
 	require.NoError(t, err)

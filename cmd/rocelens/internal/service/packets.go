@@ -37,6 +37,7 @@ func (p *packets) ListPackets(ctx context.Context, c server.Account, path string
 	page, err := p.store.Packets(ctx, c.Id, store.PacketQuery{
 		Flow: id, BothDirections: valueOr(params.BothDirections, false), Only: string(valueOr(params.Only, "")),
 		After: uint64(valueOr(params.After, 0)), Before: uint64(valueOr(params.Before, 0)), Limit: valueOr(params.Limit, defaultPackets),
+		From: params.From, To: params.To,
 	})
 	if err != nil {
 		return api.PacketList{}, served(err)

@@ -109,6 +109,8 @@ func TestUploadGoesOnAfterABrokenConnection(t *testing.T) {
 	sum := sha256.Sum256(content)
 	require.Equal(t, hex.EncodeToString(sum[:]), c.Sha256)
 
+	require.Empty(t, got.header.Get("Rocelens-Capture-Known"))
+
 	// The answer to the last bytes may be lost: then the client asks.
 	offset, header = s.offset(t, location)
 	require.Equal(t, len(content), offset)
@@ -118,6 +120,11 @@ func TestUploadGoesOnAfterABrokenConnection(t *testing.T) {
 	got = s.patch(t, again, 0, content)
 	require.Equal(t, http.StatusNoContent, got.status)
 	require.Equal(t, id.String(), got.header.Get("Rocelens-Capture-Id"), "the same file is the same capture")
+	require.Equal(t, "true", got.header.Get("Rocelens-Capture-Known"))
+	_, header = s.offset(t, again)
+	require.Equal(t, "true", header.Get("Rocelens-Capture-Known"), "and is so when asked later")
+	_, header = s.offset(t, location)
+	require.Empty(t, header.Get("Rocelens-Capture-Known"))
 }
 
 func TestUploadProtocol(t *testing.T) {
