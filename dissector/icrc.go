@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/internal/crc"
 )
 
 // The invariant CRC is the CRC-32 of Ethernet over the packet as it was sent, with every field that a switch
@@ -118,7 +119,7 @@ func ComputeICRC(protocol Protocol, packet []byte) (uint32, bool) {
 		return 0, false
 	}
 	head[n-infiniband.BTHLength+4] = 0xff
-	return crc32.Update(^update(register, head[:n]), crc32.IEEETable, packet[n:]), true
+	return crc32.Update(^crc.Update(register, head[:n]), crc32.IEEETable, packet[n:]), true
 }
 
 // maskIP copies the headers of a RoCEv2 packet with their variant fields as ones. It is 0 when they are not
@@ -157,36 +158,6 @@ func maskIPv6(head *[longestHead]byte) {
 	head[7] = 0xff
 }
 
-// crcTables are the tables for eight bytes at a time: element k is the register's change by a byte that
-// stands k bytes before the end.
-var crcTables = func() (t [8][256]uint32) {
-	t[0] = *crc32.IEEETable
-	for i := range t[0] {
-		for k := 1; k < len(t); k++ {
-			c := t[k-1][i]
-			t[k][i] = t[0][c&0xff] ^ c>>8
-		}
-	}
-	return t
-}()
-
-// update runs the CRC register over bytes. The package hash/crc32 does long stretches faster, but makes its
-// argument escape, which would move the masked copy of the headers to the heap.
-func update(c uint32, b []byte) uint32 {
-	t := &crcTables
-	for len(b) >= 8 {
-		lo := binary.LittleEndian.Uint32(b) ^ c
-		hi := binary.LittleEndian.Uint32(b[4:])
-		c = t[7][lo&0xff] ^ t[6][lo>>8&0xff] ^ t[5][lo>>16&0xff] ^ t[4][lo>>24] ^
-			t[3][hi&0xff] ^ t[2][hi>>8&0xff] ^ t[1][hi>>16&0xff] ^ t[0][hi>>24]
-		b = b[8:]
-	}
-	for _, v := range b {
-		c = t[0][byte(c)^v] ^ c>>8
-	}
-	return c
-}
-
 // FindRewrittenPort looks for the one UDP source port with which the ICRC of a RoCEv2 packet would be right.
 // Load balancers and taps that rewrite the port without knowing of the ICRC leave such packets. One hit may
 // be chance, once in 65,536 packets; the same port on every packet of a flow is a rewritten header and no
@@ -204,7 +175,7 @@ func FindRewrittenPort(p *Packet) (port uint16, ok bool) {
 	// way through the register. Run the register backwards over that way; what was put in are the two bytes.
 	for n := int(p.ICRCOffset) - int(p.Layers[udp].Offset); n > 0; n-- {
 		i := crcReverse[difference>>24]
-		difference = (difference^crcTables[0][i])<<8 | uint32(i)
+		difference = (difference^crc.Tables[0][i])<<8 | uint32(i)
 	}
 	if difference > 0xffff {
 		return 0, false
