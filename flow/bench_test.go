@@ -66,31 +66,34 @@ func BenchmarkObserve(b *testing.B) {
 			meta.OriginalLength = uint32(len(f.frame))
 			t := flow.NewTracker(flow.DefaultConfig(), func(*flow.Record) {})
 			var packets [16]dissector.Packet // as the analysis decodes a batch and then tracks it
-			left := packets[:0]
-			observe := func() {
-				if len(left) == 0 {
-					left = packets[:]
-					for i := range left {
-						meta.Number++
-						meta.Time += 40
-						if err := dissector.Decode(f.next(), meta, &left[i]); err != nil {
-							b.Fatal(err)
-						}
+			decode := func() {
+				for i := range packets {
+					meta.Number++
+					meta.Time += 40
+					if err := dissector.Decode(f.next(), meta, &packets[i]); err != nil {
+						b.Fatal(err)
 					}
-					t.Warm(left)
 				}
-				t.Observe(&left[0], nil, dissector.ICRCNotChecked)
-				left = left[1:]
+				t.Warm(packets[:])
 			}
-			for range 40 * connections { // until nothing is put up for pairing any more
+			for range 40 * connections / len(packets) { // until nothing is put up for pairing any more
 				if connections > 1<<16 && f.sent > uint32(2*connections) {
 					break
 				}
-				observe()
+				decode()
+				for i := range packets {
+					t.Observe(&packets[i], nil, dissector.ICRCNotChecked)
+				}
 			}
+			i := len(packets)
 			b.ReportAllocs()
 			for b.Loop() {
-				observe()
+				if i == len(packets) {
+					decode()
+					i = 0
+				}
+				t.Observe(&packets[i], nil, dissector.ICRCNotChecked)
+				i++
 			}
 			if t.Totals().Retransmitted != 0 || t.Totals().MissingPSNs != 0 || t.Totals().EvictedFlows != 0 {
 				b.Fatalf("%+v", t.Totals())

@@ -12,11 +12,20 @@ func (t *Tracker) flowOf(p *dissector.Packet) *flow {
 		return t.flowOfKey(p)
 	}
 	f := t.latest // packets of one flow often follow each other
-	if f == nil || !f.hasKeyOf(p) {
+	if f == nil || f.key.DestinationQP != p.BTH.DestinationQP || !f.hasKeyOf(p) {
 		addresses := addressHash(&p.Network.Source, &p.Network.Destination)
-		f = t.table.findPacket(&t.flows, mixRest(addresses, restOf(p.BTH.DestinationQP, 0, anyService, p.Protocol)), p)
-		if f == nil {
-			f = t.flowOfKey(p)
+		hash := mixRest(addresses, restOf(p.BTH.DestinationQP, 0, anyService, p.Protocol))
+		// Most are found at once; findPacket would do the same.
+		e := t.table.slots[hash&t.table.mask]
+		if e.flow != 0 && e.tag == uint32(hash>>32) {
+			f = t.flows.at(e.flow - 1)
+		} else {
+			f = nil
+		}
+		if f == nil || !f.hasKeyOf(p) {
+			if f = t.table.findPacket(&t.flows, hash, p); f == nil {
+				f = t.flowOfKey(p)
+			}
 		}
 		t.latest = f
 	}
