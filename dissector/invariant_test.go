@@ -178,37 +178,46 @@ func samePacket(a, b *dissector.Packet) bool {
 	return of(a) == of(b)
 }
 
-// TestDecodeLeavesNothingBehind decodes each frame after each of a choice of others: the result must be that
-// of decoding it alone.
+// TestDecodeLeavesNothingBehind decodes frames after others into one Packet: the result must be that of
+// decoding them alone. One frame of each kind of result, whole and cut, comes after each other, and every frame
+// after the one before it.
 func TestDecodeLeavesNothingBehind(t *testing.T) {
 	frames := ownFrames(t)
-	var before []frame
+	var reused dissector.Packet
+	after := func(b, f *frame, want error, alone *dissector.Packet) {
+		if got := dissector.Decode(f.data, f.meta, &reused); !errors.Is(got, want) || !samePacket(alone, &reused) {
+			t.Fatalf("after %x: %v, want %v: %s", b.data, got, want, cmp.Diff(*alone, reused))
+		}
+	}
+	var kinds []frame
 	seen := map[[4]int]bool{}
-	for _, f := range frames { // one for each kind of result
+	before := &frames[0]
+	for i := range frames {
+		f := &frames[i]
 		var p dissector.Packet
 		err := dissector.Decode(f.data, f.meta, &p)
+		after(before, f, err, &p)
+		before = f
 		kind := [4]int{int(p.Has), int(p.LayerCount), int(p.Tunnel.Type)<<8 | int(p.Protocol), int(p.Fault.Reason)}
 		if err == nil {
 			kind[3] = -1
 		}
 		if !seen[kind] {
 			seen[kind] = true
-			before = append(before, f)
 			cut := frame{f.data[:min(len(f.data), 60)], f.meta}
-			before = append(before, cut)
+			kinds = append(kinds, *f, cut)
 		}
 	}
-	for _, f := range frames {
-		var alone, reused dissector.Packet
+	for i := range kinds {
+		f := &kinds[i]
+		var alone dissector.Packet
 		want := dissector.Decode(f.data, f.meta, &alone)
-		for _, b := range before {
-			first := dissector.Decode(b.data, b.meta, &reused)
-			if got := dissector.Decode(f.data, f.meta, &reused); !errors.Is(got, want) || !samePacket(&alone, &reused) {
-				t.Fatalf("after %x (%v): %v, want %v: %s", b.data, first, got, want, cmp.Diff(alone, reused))
-			}
+		for j := range kinds {
+			_ = dissector.Decode(kinds[j].data, kinds[j].meta, &reused)
+			after(&kinds[j], f, want, &alone)
 		}
 	}
-	t.Logf("%d frames after each of %d", len(frames), len(before))
+	t.Logf("%d frames; %d after each other", len(frames), len(kinds))
 }
 
 // TestNoPrefixThatCutsAHeaderIsWhole cuts every frame everywhere.

@@ -27,8 +27,9 @@ func Build(p *dissector.Packet, err error) *Node {
 		}
 		b.faultAfter(i)
 	}
-	b.upTo(len(p.Data))
+	b.upTo(b.packetEnd())
 	b.faultAtEnd()
+	b.behindPacket()
 	b.missingEnd()
 	fill(b.root, p.Data)
 	return b.root
@@ -222,7 +223,7 @@ func (b *builder) layer(l dissector.Layer) *Node {
 	case dissector.LayerFCS:
 		return b.bytes("Frame check sequence", "eth.fcs", l)
 	case dissector.LayerFragment:
-		return b.bytes("Fragment", "ip.fragment", l)
+		return b.bytes("Fragment", "data", l)
 	case dissector.LayerUnknown:
 		if b.next.isIP && b.next.protocol == protocolAH {
 			return b.authentication(l)
@@ -233,18 +234,6 @@ func (b *builder) layer(l dissector.Layer) *Node {
 }
 
 const protocolAH = 51
-
-// trailer is what follows the packet in its frame: the variant CRC of native InfiniBand, or padding.
-func (b *builder) trailer(l dissector.Layer) *Node {
-	const variantCRC = 2
-	if b.p.Protocol == dissector.ProtocolInfiniBand && l.Length == variantCRC {
-		g := b.group("VCRC", "infiniband.variant.crc", l)
-		g.node.Value = g.value(0, variantCRC)
-		g.node.Meaning = fmt.Sprintf("0x%04x", g.node.Value)
-		return g.node
-	}
-	return b.bytes("Trailer", "eth.trailer", l)
-}
 
 // isFault tells whether the error is more than "not RDMA".
 func isFault(err error) bool { return err != nil && !errors.Is(err, dissector.ErrNotRDMA) }

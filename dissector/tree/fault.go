@@ -72,6 +72,13 @@ func (b *builder) faulty(rest dissector.Layer) *Node {
 	n := b.bytes("Not decoded", "data", rest)
 	if name := b.neighbour(); name != "" {
 		n.Name = name
+		switch b.lastType() {
+		case dissector.LayerTCP:
+			n.Field = "tcp.payload"
+		case dissector.LayerUDP:
+			n.Field = "udp.payload"
+		default: // MRC, behind its BTH
+		}
 	}
 	n.Severity = why.Severity
 	n.Children = []*Node{why}

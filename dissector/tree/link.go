@@ -127,13 +127,13 @@ func (b *builder) sll(l dissector.Layer) *Node {
 	g.uint("Link-layer address type", "sll.hatype", 2, 2)
 	g.uint("Link-layer address length", "sll.halen", 4, 2)
 	b.cookedAddress(g, 6, g.value(4, 2))
-	b.etherType(g, "sll.etype", 14)
+	b.cookedProtocol(g, 14)
 	return g.node
 }
 
 func (b *builder) sll2(l dissector.Layer) *Node {
 	g := b.group("Linux cooked capture v2", "sll", l)
-	b.etherType(g, "sll.etype", 0)
+	b.cookedProtocol(g, 0)
 	g.hex("Reserved", "", 2, 2)
 	g.uint("Interface index", "sll.ifindex", 4, 4)
 	g.uint("Link-layer address type", "sll.hatype", 8, 2)
@@ -153,6 +153,17 @@ func (b *builder) cookedAddress(g *group, offset int, length uint64) {
 		g.bytes("Source", "sll.src.other", offset, used)
 	}
 	g.bytes("Unused", "sll.unused", offset+used, field-used)
+}
+
+// cookedProtocol adds an ethertype, or one of the numbers below that Linux gives to what has none (libpcap,
+// LINKTYPE_LINUX_SLL).
+func (b *builder) cookedProtocol(g *group, offset int) {
+	const minEtherType = 0x600
+	if g.has(offset, 2) && g.value(offset, 2) < minEtherType {
+		g.hex("Protocol", "sll.ltype", offset, 2)
+		return
+	}
+	b.etherType(g, "sll.etype", offset)
 }
 
 // cookedName names the direction of a cooked packet (libpcap, LINKTYPE_LINUX_SLL).

@@ -233,7 +233,7 @@ func (b *builder) icmp(l dissector.Layer) *Node {
 
 // arp reads an ARP packet (RFC 826).
 func (b *builder) arp(l dissector.Layer) *Node {
-	const ipv4, length = 0x08000604, 28 // of MAC addresses and IPv4
+	const ipv4, length = 0x08000604, 28 // IPv4 over addresses of six bytes
 	g := b.group("ARP", "arp", l)
 	g.uint("Hardware type", "arp.hw.type", 0, 2)
 	g.hex("Protocol type", "arp.proto.type", 2, 2)
@@ -248,10 +248,17 @@ func (b *builder) arp(l dissector.Layer) *Node {
 		g.rest("Addresses", "arp.addresses", 8)
 		return g.node
 	}
-	g.mac("Sender MAC address", "arp.src.hw_mac", 8)
+	hardware := func(name, field string, offset int) {
+		const ethernet, ieee802 = 1, 6
+		if kind := g.value(0, 2); kind == ethernet || kind == ieee802 {
+			g.mac(name+" MAC address", field+"_mac", offset)
+		} else {
+			g.bytes(name+" hardware address", field, offset, 6)
+		}
+	}
+	hardware("Sender", "arp.src.hw", 8)
 	g.address("Sender IP address", "arp.src.proto_ipv4", 14, 4)
-	g.mac("Target MAC address", "arp.dst.hw_mac", 18)
+	hardware("Target", "arp.dst.hw", 18)
 	g.address("Target IP address", "arp.dst.proto_ipv4", 24, 4)
-	g.rest("Padding", "eth.padding", length)
 	return g.node
 }

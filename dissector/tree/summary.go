@@ -162,7 +162,7 @@ func otherSummary(p *dissector.Packet, err error) (protocol, info string) {
 	var last *Node
 	for _, n := range Build(p, err).Children[1:] {
 		switch n.Field {
-		case "tcp.payload", "icmp.data", "eth.fcs", "eth.trailer":
+		case "tcp.payload", "icmp.data", "eth.fcs", "eth.padding", "eth.trailer":
 		default:
 			last = n
 		}

@@ -6,9 +6,13 @@ import (
 	"github.com/rocelens/rocelens/dissector"
 )
 
-// vxlan reads a VXLAN header (RFC 7348) with the group policy extension.
+// vxlan reads a VXLAN header (RFC 7348) with the group policy extension, or with the generic protocol extension,
+// which has a port of its own (draft-ietf-nvo3-vxlan-gpe).
 func (b *builder) vxlan(l dissector.Layer) *Node {
 	g := b.group("VXLAN", "vxlan", l)
+	if b.next.port == dissector.PortVXLANGPE {
+		return vxlanGPE(g)
+	}
 	flags := g.sub("Flags", "vxlan.flags", 0, 2)
 	flags.node.Value = g.value(0, 2)
 	flags.flag("Group policy", "vxlan.flag_g", 0)
@@ -20,6 +24,29 @@ func (b *builder) vxlan(l dissector.Layer) *Node {
 	flags.flag("Policy applied", "vxlan.flag_a", 12)
 	flags.bits("Reserved", "", 13, 3)
 	g.uint("Group policy ID", "vxlan.gbp", 2, 2)
+	g.uint("VNI", "vxlan.vni", 4, 3)
+	g.hex("Reserved", "vxlan.reserved8", 7, 1)
+	if g.has(4, 3) {
+		g.node.Meaning = fmt.Sprintf("VNI %d", g.value(4, 3))
+	}
+	return g.node
+}
+
+func vxlanGPE(g *group) *Node {
+	g.node.Name = "VXLAN-GPE"
+	flags := g.sub("Flags", "vxlan.flags", 0, 1)
+	flags.node.Value = g.value(0, 1)
+	flags.bits("Reserved", "", 0, 2)
+	flags.bits("Version", "vxlan.ver", 2, 2)
+	flags.flag("VNI valid", "vxlan.i_bit", 4)
+	flags.flag("Next protocol valid", "vxlan.p_bit", 5)
+	flags.bits("Reserved", "", 6, 1)
+	flags.flag("OAM", "vxlan.o_bit", 7)
+	g.hex("Reserved", "vxlan.reserved_16", 1, 2)
+	next := g.uint("Next protocol", "vxlan.next_proto", 3, 1)
+	if names := [...]string{"", "IPv4", "IPv6", "Ethernet", "NSH"}; g.has(3, 1) && g.value(3, 1) < uint64(len(names)) {
+		next.Meaning = names[g.value(3, 1)]
+	}
 	g.uint("VNI", "vxlan.vni", 4, 3)
 	g.hex("Reserved", "vxlan.reserved8", 7, 1)
 	if g.has(4, 3) {

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -106,6 +107,55 @@ func readPcapng(raw []byte) []Frame {
 			LinkType: dissector.LinkType(link),
 		}})
 	}
+}
+
+// Write puts frames into a new pcapng file with nanosecond time stamps, one interface for each link type, and
+// answers its name. It numbers frames and interfaces in Meta as a reader of the file will.
+func Write(tb testing.TB, frames []Frame) string {
+	tb.Helper()
+	const (
+		sectionHeader, interfaceBlock, packetBlock = 0x0a0d0d0a, 1, 6
+		resolution, nanoseconds                    = 9, 9 // option code and value of if_tsresol
+		fcsLength                                  = 13   // option code of if_fcslen
+	)
+	var file []byte
+	order := binary.LittleEndian
+	block := func(kind uint32, body []byte) {
+		body = append(body, make([]byte, -len(body)&3)...)
+		length := uint32(len(body) + 12)
+		file = order.AppendUint32(order.AppendUint32(file, kind), length)
+		file = order.AppendUint32(append(file, body...), length)
+	}
+	words := func(values ...uint32) (b []byte) {
+		for _, v := range values {
+			b = order.AppendUint32(b, v)
+		}
+		return b
+	}
+	block(sectionHeader, words(0x1a2b3c4d, 1, math.MaxUint32, math.MaxUint32))
+	type link struct {
+		kind dissector.LinkType
+		fcs  uint8
+	}
+	interfaces := map[link]uint32{}
+	for i := range frames {
+		m := &frames[i].Meta
+		kind := link{m.LinkType, m.FCSLength}
+		index, known := interfaces[kind]
+		if !known {
+			index = uint32(len(interfaces))
+			interfaces[kind] = index
+			block(interfaceBlock, words(uint32(kind.kind), 0, 1<<16|resolution, nanoseconds, 1<<16|fcsLength, uint32(kind.fcs), 0))
+		}
+		m.Number, m.Interface = uint64(i+1), index
+		data := frames[i].Data
+		block(packetBlock, append(words(index, uint32(m.Time>>32), uint32(m.Time), uint32(len(data)), m.OriginalLength), data...))
+	}
+	path := filepath.Join(tb.TempDir(), "frames.pcapng")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
 }
 
 // Shared is the folder of public captures, which are not part of this repository; the test is skipped when

@@ -1,0 +1,173 @@
+package tree_test
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/rocelens/rocelens/dissector"
+)
+
+// deliberateBelow are the differences in link layers, tunnels, IP and UDP, and in packets that are not RDMA.
+var deliberateBelow = []difference{
+	{
+		"The length of a GENEVE option", "in bytes, with its header", "as on the wire, in words of four bytes",
+		"RFC 8926, section 3.5",
+		inGenerated,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Tunnel.Depth > 0 && field == "geneve.option.length"
+		},
+	},
+	{
+		"The outer tag of two", "fields of ieee8021ad", "a VLAN tag like the other",
+		"IEEE 802.1Q-2018, clause 9.3: S-tags and C-tags have one layout",
+		inCaptures | inGenerated,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Ethernet.VLANCount > 1 && strings.HasPrefix(field, "vlan.")
+		},
+	},
+	{
+		"Frames of an ERF capture", "the frame without its record", "the record",
+		"the file's link type is ERF: the record is what was captured",
+		inCaptures,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Meta.LinkType == dissector.LinkTypeERF && strings.HasPrefix(field, "frame.")
+		},
+	},
+	{
+		"The interface of a packet in a pcap file", "nothing", "0: the file's only one",
+		"pcap has one link type and so one interface; captures of both formats read alike",
+		inOwn | inGenerated,
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return field == "frame.interface_id" && row[field] == ""
+		},
+	},
+	{
+		"`udp.payload`", "beside what the payload was decoded to", "only where nothing was decoded",
+		"each bit of a frame has one leaf of the tree",
+		inGenerated,
+		func(_ *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return field == "udp.payload"
+		},
+	},
+	{
+		"`ip.version` in IPv6", "added, to make filters easy", "`ipv6.version` only",
+		"each bit of a frame has one leaf of the tree",
+		inGenerated,
+		func(_ *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return field == "ip.version"
+		},
+	},
+	{
+		"Linux's port for VXLAN, 8472", "UDP", "VXLAN and what it carries",
+		"Linux, drivers/net/vxlan: the port before the one of RFC 7348 was assigned, still the default there",
+		inOwn | inCaptures,
+		func(p *dissector.Packet, _ error, _ string, row map[string]string) bool {
+			return p.Tunnel.Type == dissector.LayerVXLAN && row["vxlan.vni"] == "" && row["udp.dstport"] == "8472"
+		},
+	},
+	{
+		"Frames of FabricPath and VN-Tag", "the tag and what it carries", "the tag's name",
+		"neither layout is published; what is inside is not counted as traffic of its own",
+		inCaptures,
+		func(p *dissector.Packet, _ error, _ string, _ map[string]string) bool {
+			return p.Fault.Reason == dissector.ReasonVendorTag
+		},
+	},
+	{
+		"A tunnel that carries neither Ethernet nor IP, such as NSH", "what it carries", "bytes, and that it is not supported",
+		"RFC 8300: service chaining; what is inside is not counted as traffic of its own",
+		inCaptures,
+		func(p *dissector.Packet, _ error, _ string, _ map[string]string) bool {
+			return p.Fault.Reason == dissector.ReasonTunnelPayload
+		},
+	},
+	{
+		"GRE of version 1", "its header, PPP and what it carries", "that the version is not supported",
+		"RFC 2637: the version is PPTP's, a tunnel for dial-in hosts",
+		inCaptures,
+		func(p *dissector.Packet, err error, _ string, row map[string]string) bool {
+			return errors.Is(err, dissector.ErrUnsupported) && p.Fault.Reason == dissector.ReasonTunnelVersion && row["gre.flags.version"] == "1"
+		},
+	},
+	{
+		"IPv4 lengths of 0, left by segmentation offload", "a length that it computes; UDP when the UDP length is 0, too", "0, and what the frame carries",
+		"the header's field; Linux BIG TCP sends up to 512 KiB so",
+		inCaptures,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			const longest = 0xffff
+			n, err := strconv.Atoi(row["ip.len"])
+			return err == nil && (n > longest || (field == "ip.len" && p.Fault.Reason == dissector.ReasonTooShort))
+		},
+	},
+	{
+		"A packet whose captured length exceeds its original length", "padding of the shorter frame, and a trailer", "one trailer",
+		"which of the two lengths is wrong is not known; the IP length says where the packet ends",
+		inOwn | inCaptures,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return int(p.Meta.OriginalLength) < len(p.Data) && (field == "eth.padding" || field == "eth.trailer")
+		},
+	},
+	{
+		"An original length of 0, or from 2^31 on", "0, or 2^31 - 1", "unknown, or the length in the file",
+		"a frame has a length, and the field of the file has 32 bits",
+		inCaptures,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return (field == "frame.len" || field == "ip.len") && (p.Meta.OriginalLength == 0 || p.Meta.OriginalLength > math.MaxInt32)
+		},
+	},
+	{
+		"An ethertype of 0", "a type", "the length of an 802.3 frame",
+		"IEEE 802.3, clause 3.2.6: a value below 0x600 is a length",
+		inCaptures,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Ethernet.EtherType == 0 && (field == "eth.type" || field == "eth.len")
+		},
+	},
+	{
+		"Padding of pause frames", "nothing", "padding",
+		"IEEE 802.3, clause 31.4: a MAC control frame is padded to the shortest length of a frame",
+		inOwn | inCaptures,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Protocol == dissector.ProtocolPause && (field == "eth.padding" || field == "eth.trailer")
+		},
+	},
+	{
+		"A header that contradicts the one before it or its own length", "its fields, by its own version", "bytes",
+		"RFC 791, section 3.1, and RFC 8200, section 3: with another version or a shorter header the fields are others",
+		inCaptures,
+		func(p *dissector.Packet, err error, field string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrMalformed) && p.Fault.Reason != dissector.ReasonTooShort && !strings.HasPrefix(field, "infiniband.")
+		},
+	},
+	{
+		"BSD loopback of an unknown family", "what an ethertype of the same bytes announces", "the family",
+		"tcpdump's registry of link types: the field of LINKTYPE_NULL is an address family",
+		inCaptures,
+		func(p *dissector.Packet, err error, _ string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrNotRDMA) && p.Meta.LinkType == dissector.LinkTypeNull && p.Network.Version == 0
+		},
+	},
+	{
+		"A packet that is not RDMA, behind its last header", "the fields of other protocols", "named bytes",
+		"it is recognised to be counted apart; its contents are for other tools",
+		inCaptures,
+		func(_ *dissector.Packet, err error, field string, _ map[string]string) bool {
+			switch field {
+			case "tcp.options", "tcp.payload", "udp.payload", "eth.padding", "eth.trailer", "llc.control", "llc.dsap", "llc.ssap", "llc.oui", "llc.type":
+				return errors.Is(err, dissector.ErrNotRDMA)
+			}
+			return false
+		},
+	},
+	{
+		"A packet that is not RDMA, and whose last header is malformed", "some of its last header's fields", "all that were captured",
+		"what was captured is known",
+		inCaptures,
+		func(_ *dissector.Packet, err error, field string, row map[string]string) bool {
+			return errors.Is(err, dissector.ErrNotRDMA) && row[field] == "" &&
+				(row["_ws.malformed"] != "" || strings.HasPrefix(field, "tcp."))
+		},
+	},
+}

@@ -1,0 +1,171 @@
+package tree_test
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+)
+
+// deliberateTransport are the differences in InfiniBand's headers and in what decides that there are any.
+var deliberateTransport = []difference{
+	{
+		"A frame check sequence that the link type announces", "the ICRC as a trailer, and the packet as malformed", "the ICRC and the FCS",
+		"pcap file header: the FCS length of the link type",
+		inOwn,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Meta.FCSLength != 0 && (field == "infiniband.invariant.crc" || field == "eth.trailer")
+		},
+	},
+	{
+		"UDP port 4791, and the packet has an implausible P_Key or version and no right ICRC",
+		"InfiniBand, by the port alone", "no RoCE",
+		"IBTA volume 1, annex A17: RoCEv2 ends in an ICRC; section 10.9.1.1: no P_Key has the base 0",
+		inCaptures | inGenerated,
+		func(p *dissector.Packet, err error, field string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrNotRDMA) && p.Fault.Reason == dissector.ReasonNotRoCE &&
+				(strings.HasPrefix(field, "infiniband.") || field == "eth.padding")
+		},
+	},
+	{
+		"UDP port 4791, or a tunnel's, from a source port that another protocol has", "the other protocol", "RoCEv2, or the tunnel",
+		"IBTA volume 1, annex A17, and RFC 7348, section 5: the destination port tells; the source port is entropy",
+		inCaptures,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			const tftp, vxlan = "69", "4789"
+			return (p.IsRDMA() && strings.HasSuffix(row["udp.srcport"], tftp) && row["infiniband.bth.opcode"] == "") ||
+				(strings.HasPrefix(field, "vxlan.") && row["udp.srcport"] == vxlan && row["udp.dstport"] != vxlan)
+		},
+	},
+	{
+		"A header that the capture cut, or that the lengths around it are too short for", "none of its fields, or some", "the fields before the cut, and where it is",
+		"a cut copy says nothing against its sender; what was captured is known",
+		inOwn | inCaptures,
+		func(p *dissector.Packet, err error, field string, row map[string]string) bool {
+			return (errors.Is(err, dissector.ErrTruncated) || p.Fault.Reason == dissector.ReasonTooShort) && row[field] == ""
+		},
+	},
+	{
+		"A management datagram whose end was cut", "nothing of it", "the fields that were captured",
+		"IBTA volume 1, section 13.4.2: the common header stands in the first 24 bytes",
+		inCaptures,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return int(p.Meta.OriginalLength) > len(p.Data) && row[field] == "" &&
+				(strings.HasPrefix(field, "infiniband.mad.") || strings.HasPrefix(field, "infiniband.cm."))
+		},
+	},
+	{
+		"CNP and XRC opcodes", "unknown opcode, nothing behind the BTH", "their headers",
+		"IBTA volume 1, annexes A17.9.3 and A14",
+		inCaptures | inGenerated,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			s := p.BTH.Opcode.Service()
+			return behindBTH(field) && (s == infiniband.ServiceCNP || s == infiniband.ServiceXRC)
+		},
+	},
+	{
+		"FLUSH and ATOMIC WRITE", "unknown opcode, nothing behind the BTH", "FETH, RETH, payload and ICRC",
+		"IBTA volume 1, annex A19",
+		inGenerated,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			operation := p.BTH.Opcode.Operation()
+			return behindBTH(field) && (operation == infiniband.Flush || operation == infiniband.AtomicWrite)
+		},
+	},
+	{
+		"An opcode of the reliable datagram that has no name", "malformed, without the BTH's own fields", "the BTH, and that the opcode is not decoded",
+		"IBTA volume 1, section 9.2: the BTH has one layout for all opcodes",
+		inGenerated,
+		func(p *dissector.Packet, err error, field string, row map[string]string) bool {
+			_, known := p.BTH.Opcode.Headers()
+			return errors.Is(err, dissector.ErrUnsupported) && p.BTH.Opcode.Service() == infiniband.ServiceRD && !known &&
+				row["infiniband.bth.opcode"] == "" && strings.HasPrefix(field, "infiniband.bth.")
+		},
+	},
+	{
+		"Reliable datagrams", "RDETH and what follows eight bytes too late", "RDETH directly behind the BTH",
+		"IBTA volume 1, section 9.2: extended headers follow the BTH",
+		inGenerated,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.BTH.Opcode.Service() == infiniband.ServiceRD && p.Has&infiniband.HasRDETH != 0 && behindBTH(field)
+		},
+	},
+	{
+		"Opcodes of reliable datagrams with a reserved byte that is not zero", "RDETH and DETH", "not decoded: the DC transport of ConnectX",
+		"IBTA volume 1, section 9.3: the RDETH's first byte is zero; the headers of the DC transport are not published",
+		inCaptures,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Fault.Reason == dissector.ReasonNotRD && behindBTH(field)
+		},
+	},
+	{
+		"A transport header version other than 0", "decoded as version 0", "the BTH, and that the version is not supported",
+		"IBTA volume 1, section 9.2.3: the version is 0",
+		inGenerated,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Fault.Reason == dissector.ReasonTransportHeader && (behindBTH(field) || field == "eth.padding")
+		},
+	},
+	{
+		"A payload that looks like RPC-over-RDMA or another protocol", "another protocol's fields; malformed, without ICRC, when they do not fit", "payload and ICRC",
+		"IBTA volume 1, chapter 9: a SEND carries any bytes, from none on; nothing in it names a protocol",
+		inCaptures | inGenerated,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			headers := 0
+			for _, l := range p.Layers {
+				if l.Type == dissector.LayerEthernet {
+					headers++
+				}
+			}
+			return (row["_ws.malformed"] != "" && field == "infiniband.invariant.crc") ||
+				(p.IsRDMA() && strings.HasPrefix(field, "arp.")) ||
+				(strings.HasPrefix(field, "eth.") && strings.Count(row["eth.type"], ",") >= headers) // a further one, in the payload
+		},
+	},
+	{
+		"A syndrome whose bit 7 is set", "a code of the type in bits 6 and 5", "reserved",
+		"IBTA volume 1, section 9.7.5.2: bit 7 is zero in every syndrome that is defined",
+		inCaptures | inGenerated,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.AETH.Syndrome&0x80 != 0 && strings.HasPrefix(field, "infiniband.aeth.syndrome.")
+		},
+	},
+	{
+		"Flow label and packet rate of a path in a REQ", "bits of other fields: it reads 24 bits under a mask for 32", "20 and 6 bits",
+		"IBTA volume 1, section 12.6.5, table of the REQ's contents",
+		inGenerated,
+		func(_ *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			name, ok := strings.CutPrefix(field, "infiniband.cm.req.")
+			return ok && (strings.HasSuffix(name, "_flowlabel") || strings.HasSuffix(name, "_pktrate") || strings.HasSuffix(name, "_reserved0"))
+		},
+	},
+	{
+		"GIDs in a REQ", "the last four bytes as an IPv4 address when the packet itself travels over IPv4, otherwise all", "an IPv4 address when the GID has one",
+		"IBTA volume 1, annex A17: GIDs of IPv4 have the prefix ::ffff:0:0/96 (RFC 4291, section 2.5.5.2)",
+		inGenerated,
+		func(_ *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			switch strings.TrimSuffix(field, "_ipv4") {
+			case "infiniband.cm.req.prim_localgid", "infiniband.cm.req.prim_remotegid":
+				return true
+			}
+			return false
+		},
+	},
+	{
+		"The six reserved bits of a REJ", "two of them", "six",
+		"IBTA volume 1, section 12.6.7, table of the REJ's contents",
+		inGenerated,
+		func(_ *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return field == "infiniband.cm.rej.reserved0"
+		},
+	},
+	{
+		"The payload of InfiniBand", "handed to other dissectors, or `data`", "`infiniband.payload`",
+		"IBTA volume 1, section 9.2: the payload is the consumer's",
+		inGenerated,
+		func(_ *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return field == "infiniband.payload"
+		},
+	},
+}
