@@ -29,7 +29,7 @@ func (t *Tracker) acknowledge(f *flow, p *dissector.Packet, o *Observation) {
 		switch {
 		case upto <= s.next && s.next-upto <= maxBack:
 			if t.isCopy(f, p, t.aroundAck(f, positive)) {
-				t.copied(f, o)
+				t.copied(f, p, o)
 				return
 			}
 			moves = false
@@ -58,12 +58,7 @@ func (t *Tracker) acknowledge(f *flow, p *dissector.Packet, o *Observation) {
 // aroundAck says whether equal acknowledgments may follow each other at once: NAKs may, and answers to
 // requests that are sent again. Without any sign of copies elsewhere they are taken for two.
 func (t *Tracker) aroundAck(f *flow, positive bool) circumstances {
-	r := t.partner(f)
-	return circumstances{
-		answer:   sightAnswer,
-		distinct: !positive || r == nil || !t.mirrored,
-		excuse:   r != nil && r.retransmitted != 0,
-	}
+	return circumstances{answer: sightAnswer, distinct: !positive || !t.mirrors(f), once: true}
 }
 
 // answered notes what every answer that is no mirror copy tells of its sender. moves tells whether it moved
@@ -266,16 +261,13 @@ func (t *Tracker) respondAhead(f *flow, c class, at position, o *Observation) {
 // respondBehind takes a response of a PSN that was passed. It reports a mirror copy.
 func (t *Tracker) respondBehind(f *flow, p *dissector.Packet, at position, o *Observation) bool {
 	s := &f.answers
-	r := t.partner(f)
-	if t.isCopy(f, p, circumstances{
-		answer: sightAnswer,
-		excuse: s.repeat.at != 0 || (r != nil && r.requests.repeat.at != 0),
-	}) {
-		t.copied(f, o)
+	i := s.holeAt(at)
+	if i < 0 && t.isCopy(f, p, circumstances{answer: sightAnswer, excuse: t.excused(f, s, at)}) {
+		t.copied(f, p, o)
 		return true
 	}
 	l := lateness{at: at, end: at + 1, since: f.lastAnswer}
-	switch i := s.holeAt(at); {
+	switch {
 	case i >= 0:
 		l.place = placeHole
 		t.found(f, s, i, at, at+1, 0)

@@ -22,6 +22,10 @@ const (
 	sightAckRequest = 1 << 25
 	sightValid      = 1 << 26
 	sightTime       = 1 << 27
+	sightCopied     = 1 << 28 // a copy was told by time alone
+	sightBad        = 1 << 29 // the ICRC is wrong
+	sightMarked     = 1 << 30 // as having met congestion
+	sightFilled     = 1 << 31 // a retransmission whose original was not seen before it
 	sightMask       = psnMask | sightAnswer | sightValid
 )
 
@@ -50,15 +54,29 @@ func (s *sighting) see(p *dissector.Packet, answer uint32) {
 }
 
 // remember keeps the packet for isCopy. answer is sightAnswer for packets of the space of answers.
-func (f *flow) remember(p *dissector.Packet, answer uint32) {
-	f.ring[p.BTH.PSN%ringSize].see(p, answer)
+func (f *flow) remember(p *dissector.Packet, answer uint32) *sighting {
+	seen := &f.ring[f.seen%ringSize]
+	f.seen++
+	seen.see(p, answer)
+	return seen
 }
 
-// copies is what isCopy needs to know of the packet's circumstances.
+// latest is what was remembered last.
+func (f *flow) latest() *sighting { return &f.ring[(f.seen-1)%ringSize] }
+
+// note adds a bit for the copies of the packet, if the sighting is its own.
+func (s *sighting) note(p *dissector.Packet, bit uint32) {
+	if s.psn&psnMask == p.BTH.PSN {
+		s.psn |= bit
+	}
+}
+
+// circumstances is what isCopy needs to know beside the packet.
 type circumstances struct {
 	answer   uint32 // sightAnswer or 0
-	excuse   bool   // something asked for a repetition, so that it may come at once
+	excuse   bool   // a repetition is due right here, so that it may come at once
 	distinct bool   // repetitions with equal fields are the rule (CNPs, NAKs): more proof is needed
+	once     bool   // where time alone speaks, a packet has one copy at most
 }
 
 // isCopy tells whether the packet is another capture of one that was seen: same PSN, IP ID and AckReq, close
@@ -66,10 +84,27 @@ type circumstances struct {
 func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 	var now sighting
 	now.see(p, c.answer)
-	was := f.ring[p.BTH.PSN%ringSize]
-	if (was.psn^now.psn)&sightMask != 0 || was.opcode() != now.opcode() {
-		return t.isDistantCopy(f, p, now, c)
+	t.original = nil
+	distant := true
+	for i := range uint8(ringSize) {
+		was := &f.ring[(f.seen-1-i)%ringSize]
+		if (was.psn^now.psn)&sightMask != 0 || was.opcode() != now.opcode() {
+			continue
+		}
+		switch {
+		case t.isCopyOf(f, was, &now, c):
+			t.original = was
+			return true
+		case f.overtook(was, now.id()):
+			return false
+		}
+		distant = false
 	}
+	return (distant || f.idUp >= idTrust) && t.isDistantCopy(f, p, now, c)
+}
+
+// isCopyOf is isCopy for a packet of the same PSN that was seen.
+func (t *Tracker) isCopyOf(f *flow, was, now *sighting, c circumstances) bool {
 	if was.id() != now.id() || (was.psn^now.psn)&sightAckRequest != 0 {
 		return false
 	}
@@ -84,7 +119,28 @@ func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 	if was.vantage() != now.vantage() || (f.idUp >= idTrust && (!c.distinct || f.countsAs(now.id()))) || (now.id() != 0 && !f.idStuck && !c.distinct) {
 		return true
 	}
-	return timed && apart <= int64(t.config.MirrorTight) && !c.excuse && (!c.distinct || (now.id() != 0 && !f.idStuck))
+	if !timed || apart > int64(t.config.MirrorTight) || c.excuse || (c.once && was.psn&sightCopied != 0) ||
+		(c.distinct && (now.id() == 0 || f.idStuck) && !t.mirrors(f)) {
+		return false
+	}
+	was.psn |= sightCopied
+	return true
+}
+
+// excused tells whether the sender had a reason to repeat the PSN at once. Among mirror copies that is only the one
+// whose turn it is.
+func (t *Tracker) excused(f *flow, s *sequence, at position) bool {
+	return s.repeat.at != 0 && (s.repeat.at == at || !t.mirrors(f))
+}
+
+// mirrors tells whether packets of the connection, or of all while its other direction is unknown, are captured
+// twice as a rule.
+func (t *Tracker) mirrors(f *flow) bool {
+	packets, copies := t.totals.RDMAPackets, t.totals.MirrorCopies
+	if r := t.partner(f); r != nil {
+		packets, copies = f.packets+r.packets, f.mirrorCopies+r.mirrorCopies
+	}
+	return 4*copies >= packets
 }
 
 // countsAs tells whether the IP ID comes from the counter that the flow's other packets take theirs from. CNPs are
@@ -92,6 +148,26 @@ func (t *Tracker) isCopy(f *flow, p *dissector.Packet, c circumstances) bool {
 func (f *flow) countsAs(id uint16) bool {
 	step := int16(id - f.lastID)
 	return id != 0 && step > -idStep && step < idStep
+}
+
+// isOvertaken tells whether the packet is an original that a retransmission was seen of before.
+func (f *flow) isOvertaken(p *dissector.Packet, s *sequence) bool {
+	want := p.BTH.PSN | sightValid
+	if s == &f.answers {
+		want |= sightAnswer
+	}
+	for i := range f.ring {
+		if was := &f.ring[i]; (was.psn^want)&sightMask == 0 && f.overtook(was, p.Network.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// overtook tells whether the sighting is of a retransmission that came before its original, which has the IP ID.
+func (f *flow) overtook(was *sighting, id uint16) bool {
+	step := int16(was.id() - id)
+	return was.psn&sightFilled != 0 && f.idUp >= idTrust && step > 0 && step < idReach
 }
 
 // isDistantCopy judges a packet whose original is no longer in the ring. An IP ID far behind the sender's
@@ -151,10 +227,33 @@ func (f *flow) ageOf(p *dissector.Packet) age {
 }
 
 // copied counts a mirror copy.
-func (t *Tracker) copied(f *flow, o *Observation) {
+func (t *Tracker) copied(f *flow, p *dissector.Packet, o *Observation) {
 	o.Flags |= FlagMirrorCopy
 	f.mirrorCopies++
 	f.duplicatePayload += uint64(t.length)
 	t.totals.MirrorCopies++
-	t.mirrored = t.mirrored || t.length > 0
+	if isMarked(p) && t.original != nil && t.original.psn&sightMarked == 0 { // the mark was set between the two places
+		t.original.psn |= sightMarked
+		f.marked++
+		t.totals.CEMarked++
+	}
+}
+
+// discount leaves the verdict on a mirror copy's ICRC out, unless the packet was damaged between the two places.
+func (t *Tracker) discount(f *flow, icrc dissector.ICRCState) {
+	if icrc == dissector.ICRCBad && t.original != nil && t.original.psn&sightBad == 0 {
+		t.original.psn |= sightBad
+		f.damagedCopies++
+		return
+	}
+	if icrc != f.usual {
+		f.unusual[icrc]--
+	}
+	switch icrc {
+	case dissector.ICRCBad:
+		t.totals.ICRCErrors--
+	case dissector.ICRCUndetermined:
+		t.totals.ICRCUndetermined--
+	case dissector.ICRCNotChecked, dissector.ICRCGood:
+	}
 }

@@ -288,6 +288,9 @@ func answersFit(f, g *flow) bool {
 		return false
 	}
 	s, answers := &g.requests, &f.answerPSNs
-	first, last := s.extend(answers.first), s.extend(answers.last)
-	return first+1 >= s.first && first <= last && last < s.next+1
+	first, last, end := s.extend(answers.first), s.extend(answers.last), s.next
+	if r := &g.read; s.watch&watchRead != 0 && r.known && validMTU(f.mtu) { // the responses tell how many there are
+		end = max(end, r.start+position(spanOf(r.length, f.mtu)))
+	}
+	return first+1 >= s.first && first <= last && last <= end
 }

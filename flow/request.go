@@ -32,9 +32,7 @@ func (t *Tracker) follow(f *flow, p *dissector.Packet, c class, o *Observation) 
 		f.lastRequest = p.Meta.Time
 	}
 	f.noteID(p.Network.ID)
-	seen := &f.ring[p.BTH.PSN%ringSize]
-	seen.see(p, 0)
-	f.vantage = seen.vantage()
+	f.vantage = f.remember(p, 0).vantage()
 	f.mtu = max(f.mtu, t.length)
 	f.mark(t, p)
 	o.Message = uint32(m.count)
@@ -68,9 +66,7 @@ func (t *Tracker) sent(f *flow, p *dissector.Packet, c class) {
 		f.lastRequest = p.Meta.Time
 	}
 	f.noteID(p.Network.ID)
-	seen := &f.ring[p.BTH.PSN%ringSize]
-	seen.see(p, 0)
-	f.vantage = seen.vantage()
+	f.vantage = f.remember(p, 0).vantage()
 	if c&classFull != 0 {
 		f.mtu = max(f.mtu, t.length)
 	}
@@ -165,12 +161,12 @@ func (t *Tracker) settle(f *flow, s *sequence) {
 // requestBehind takes a request of a PSN that the frontier has passed.
 func (t *Tracker) requestBehind(f *flow, p *dissector.Packet, c class, at position, o *Observation) {
 	s := &f.requests
-	if t.isCopy(f, p, circumstances{excuse: s.repeat.at != 0}) {
-		t.copied(f, o)
+	i := s.holeAt(at)
+	if i < 0 && t.isCopy(f, p, circumstances{excuse: t.excused(f, s, at)}) {
+		t.copied(f, p, o)
 		return
 	}
 	l := lateness{at: at, end: at + 1, since: f.lastRequest}
-	i := s.holeAt(at)
 	switch {
 	case i >= 0:
 		l.place = placeHole

@@ -90,7 +90,11 @@ func (t *Tracker) judge(f *flow, s *sequence, p *dissector.Packet, l lateness, o
 		o.Flags |= FlagDuplicate
 		f.duplicates++
 		f.duplicatePayload += uint64(t.length)
-		if f.reliable() {
+		switch {
+		case !f.reliable():
+		case f.isOvertaken(p, s):
+			t.disordered(f, s, p, l, o, true)
+		default:
 			t.resent(f, s, p, l, o)
 		}
 		return

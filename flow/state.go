@@ -36,6 +36,7 @@ type flow struct {
 	idStuck     bool                // different packets had the same IP ID
 	hasTime     bool                // lastTime is set
 	usual       dissector.ICRCState // of the first packet
+	seen        uint8               // packets put into the ring, modulo 256
 	requests    sequence
 	marked      uint64 // packets marked as having met congestion
 	lastAnswer  int64  // time
@@ -88,6 +89,7 @@ type flow struct {
 	duplicates       uint32
 	truncated        uint32
 	malformed        uint32
+	damagedCopies    uint32 // mirror copies whose ICRC is wrong, as that of the original was not
 
 	link    link
 	trouble *trouble // allocated when the first comes
@@ -237,12 +239,12 @@ func (f *flow) unusualICRC(icrc dissector.ICRCState) {
 	f.unusual[icrc&3]++
 }
 
-// verdicts counts the packets with a verdict on their ICRC.
+// verdicts counts the packets with a verdict on their ICRC, without mirror copies of the same.
 func (f *flow) verdicts(icrc dissector.ICRCState) uint64 {
 	if icrc != f.usual {
 		return f.unusual[icrc]
 	}
-	n := f.packets
+	n := f.packets - f.mirrorCopies + uint64(f.damagedCopies)
 	for _, others := range f.unusual {
 		n -= others
 	}
@@ -269,6 +271,7 @@ func (f *flow) mark(t *Tracker, p *dissector.Packet) {
 	if isMarked(p) {
 		f.marked++
 		t.totals.CEMarked++
+		f.latest().note(p, sightMarked)
 	}
 }
 

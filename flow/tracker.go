@@ -26,8 +26,8 @@ type Tracker struct {
 
 	offers   []offer
 	cm       manager
-	warmed   uint64 // makes the loads of Warm count
-	mirrored bool   // a copy of a packet with data was seen
+	warmed   uint64    // makes the loads of Warm count
+	original *sighting // of the latest mirror copy, nil when it is forgotten
 
 	revisions     [maxRevisions]Revision
 	revisionStart int
@@ -63,10 +63,10 @@ func (t *Tracker) Observe(p *dissector.Packet, err error, icrc dissector.ICRCSta
 		o.Flow = ID(f.hash)
 		t.length = p.PayloadLength
 		if c := classes[p.BTH.Opcode]; c&classMiddle == 0 || !t.follow(f, p, c, &o) {
-			t.track(f, p, c, &o)
+			t.track(f, p, c, icrc, &o)
 		}
 		if icrc == dissector.ICRCBad {
-			f.findPort(p)
+			f.damaged(p, o.Flags)
 		}
 	}
 	if t.revisionCount != 0 {
@@ -131,13 +131,13 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 	if truncated {
 		f.truncated++
 		t.length = cutPayload(p)
-		t.track(f, p, classes[p.BTH.Opcode], o)
+		t.track(f, p, classes[p.BTH.Opcode], icrc, o)
 		return
 	}
 	f.operations.Other++
 	f.mark(t, p)
 	if icrc == dissector.ICRCBad {
-		f.findPort(p)
+		f.damaged(p, o.Flags)
 	}
 }
 
@@ -169,7 +169,7 @@ func wireBytes(p *dissector.Packet) uint64 {
 }
 
 // track follows what the packet means to its flow.
-func (t *Tracker) track(f *flow, p *dissector.Packet, c class, o *Observation) {
+func (t *Tracker) track(f *flow, p *dissector.Packet, c class, icrc dissector.ICRCState, o *Observation) {
 	f.payload += uint64(t.length)
 	switch {
 	case p.BTH.Opcode.IsCNP():
@@ -178,6 +178,8 @@ func (t *Tracker) track(f *flow, p *dissector.Packet, c class, o *Observation) {
 		t.datagram(f, p, o)
 	case !f.ordered():
 		t.untracked(f, p, c)
+	case icrc == dissector.ICRCBad && !f.credible(p, c):
+		f.duplicatePayload += uint64(t.length) // it will be sent again
 	case c&classRequest != 0:
 		t.request(f, p, c, o)
 	case c&classAck != 0:
@@ -187,15 +189,32 @@ func (t *Tracker) track(f *flow, p *dissector.Packet, c class, o *Observation) {
 	default:
 		f.operations.Other++
 	}
-	if o.Flags&FlagMirrorCopy == 0 {
-		f.mark(t, p)
+	found := o.Flags & (FlagMirrorCopy | FlagRetransmitted | FlagDuplicate)
+	if found == FlagMirrorCopy {
+		t.discount(f, icrc)
+		return
 	}
+	if found == FlagRetransmitted {
+		f.latest().note(p, sightFilled)
+	}
+	f.mark(t, p)
+}
+
+// credible tells whether the PSN of a packet with a wrong ICRC can be believed: where those of other packets are
+// right, it may be what was damaged, so only one that is due or was passed can.
+func (f *flow) credible(p *dissector.Packet, c class) bool {
+	s := &f.answers
+	if c&classRequest != 0 {
+		s = &f.requests
+	}
+	at := s.extend(p.BTH.PSN)
+	return f.usual == dissector.ICRCBad || s.watch&watchStart != 0 || (at <= s.next && s.next-at <= maxBack)
 }
 
 // notify counts a congestion notification.
 func (t *Tracker) notify(f *flow, p *dissector.Packet, o *Observation) {
-	if t.isCopy(f, p, circumstances{answer: sightAnswer, distinct: true}) {
-		t.copied(f, o)
+	if t.isCopy(f, p, circumstances{answer: sightAnswer, distinct: true, once: true}) {
+		t.copied(f, p, o)
 		return
 	}
 	f.remember(p, sightAnswer)
@@ -206,7 +225,7 @@ func (t *Tracker) notify(f *flow, p *dissector.Packet, o *Observation) {
 // datagram counts a UD SEND, each of which is a message.
 func (t *Tracker) datagram(f *flow, p *dissector.Packet, o *Observation) {
 	if t.isCopy(f, p, circumstances{}) {
-		t.copied(f, o)
+		t.copied(f, p, o)
 		return
 	}
 	f.remember(p, 0)
@@ -248,6 +267,14 @@ func (t *Tracker) untracked(f *flow, p *dissector.Packet, c class) {
 	default:
 		ops.Other++
 	}
+}
+
+// damaged takes note of a wrong ICRC.
+func (f *flow) damaged(p *dissector.Packet, flags Flags) {
+	if flags&FlagMirrorCopy == 0 {
+		f.latest().note(p, sightBad)
+	}
+	f.findPort(p)
 }
 
 // findPort looks for the UDP source port that would make a wrong ICRC right, on the first few packets.

@@ -36,7 +36,7 @@ func (t *Tracker) Warm(packets []dissector.Packet) {
 			continue
 		}
 		f := t.flows.at(named[i] - 1)
-		sum += f.hash + f.stamp + f.messages.count + uint64(f.ring[packets[i].BTH.PSN%ringSize].psn)
+		sum += f.hash + f.stamp + f.messages.count + uint64(f.ring[f.seen%ringSize].psn)
 	}
 	t.warmed = sum
 }
