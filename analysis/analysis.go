@@ -90,7 +90,6 @@ type Analyzer struct {
 	revisions   []RevisionSink
 	result      Result
 	beside      besideCounts
-	slots       []*slot
 	free        chan *slot
 	packets     uint64 // of all files so far
 	interfaces  uint32

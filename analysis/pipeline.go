@@ -17,13 +17,13 @@ const batchFrames = 256
 // warmPackets is how many packets the tracker is told of in advance.
 const warmPackets = 16
 
-// slot is a batch on its way round: filled by the reader, decoded by a worker, consumed in order.
+// slot is a batch on its way round: filled and decoded by a worker, tracked when its turn comes.
 type slot struct {
-	batch   capture.Batch
-	packets [batchFrames]dissector.Packet
-	errs    [batchFrames]error
-	icrc    [batchFrames]dissector.ICRCState
-	ready   chan error // of decoding: nil, or that the file vanished under the map
+	batch    capture.Batch
+	packets  [batchFrames]dissector.Packet
+	errs     [batchFrames]error
+	icrc     [batchFrames]dissector.ICRCState
+	vanished error // the file was cut short under its map while the batch was decoded
 }
 
 // guarded is a source whose bytes can vanish under its reader.
@@ -31,26 +31,29 @@ type guarded interface {
 	Guard(fn func()) error
 }
 
-// lender is a source that says whether its frames outlive the next call of Next.
-type lender interface {
-	Stable() bool
-}
-
 type progressor interface {
 	Progress() capture.Progress
 }
 
-// stage is one source on its way through the pipeline.
+// stage is one source on its way through the pipeline. Workers take turns at reading, so that a batch is decoded
+// where it was read, while it is in that core's cache; whoever completes the order tracks.
 type stage struct {
-	a        *Analyzer
+	a     *Analyzer
+	guard func(fn func()) error
+	file  *File
+
+	reading  sync.Mutex // guards what follows
 	source   capture.Source
-	work     chan *slot
-	order    chan *slot
-	guard    func(fn func()) error
-	copies   bool  // frames have to be copied, since the source uses its buffer again
+	sequence uint64 // of the next batch
+	ended    bool
 	err      error // of the source
-	vanished error // the file was cut short under its map
-	file     *File
+
+	order    sync.Mutex // guards what follows
+	waiting  []*slot    // decoded, by sequence modulo its length, until their turn
+	turn     uint64     // sequence of the next batch to track
+	tracking bool       // by one of the workers
+	failed   error      // of a sink
+	vanished error      // the file was cut short under its map
 }
 
 // Add analyses a source to its end. Its errors are those of a source that yields nothing, after which other
@@ -62,114 +65,122 @@ func (a *Analyzer) Add(ctx context.Context, name string, source capture.Source) 
 	a.result.Files = append(a.result.Files, File{Name: name, FirstNumber: a.packets + 1})
 	a.mu.Unlock()
 	s := &stage{
-		a: a, source: source,
-		work: make(chan *slot, len(a.slots)), order: make(chan *slot, len(a.slots)),
+		a: a, source: source, waiting: make([]*slot, cap(a.free)),
 		guard: func(fn func()) error { fn(); return nil },
 		file:  &a.result.Files[len(a.result.Files)-1],
 	}
 	if g, ok := source.(guarded); ok {
 		s.guard = g.Guard
 	}
-	if l, ok := source.(lender); ok {
-		s.copies = !l.Stable()
-	}
 
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
-	running.Go(func() { s.read(inner) })
 	for range a.cfg.Workers {
-		running.Go(s.decode)
+		running.Go(func() { s.work(inner, cancel) })
 	}
-	err := s.consume(inner, cancel)
 	running.Wait()
 	s.finish()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil:
-		return err
+	case s.failed != nil:
+		return s.failed
 	default:
 		s.file.Err = s.err
 		return s.err
 	}
 }
 
-// prepare makes the batches that go round, once.
+// prepare makes the batches that go round, once: for each worker one to work on and one that waits for its turn.
 func (a *Analyzer) prepare() {
 	if a.free != nil {
 		return
 	}
-	n := 2*a.cfg.Workers + 2
+	n := 2 * a.cfg.Workers
 	a.free = make(chan *slot, n)
 	for range n {
-		s := &slot{ready: make(chan error, 1)}
+		s := &slot{}
 		s.batch.Frames = make([]capture.Frame, 0, batchFrames)
-		a.slots = append(a.slots, s)
 		a.free <- s
 	}
 }
 
-// read fills batches until the source ends, fails, or nobody wants more.
-func (s *stage) read(ctx context.Context) {
-	defer close(s.work)
-	defer close(s.order)
-	meter, _ := s.source.(progressor)
+// work takes batch after batch until the source ends, fails, or nobody wants more.
+func (s *stage) work(ctx context.Context, cancel context.CancelFunc) {
+	for next := range s.a.free {
+		sequence, ok := s.read(ctx, next)
+		if !ok {
+			s.a.free <- next
+			return
+		}
+		next.vanished = s.guard(func() { s.decodeBatch(next) })
+		s.deliver(ctx, cancel, sequence, next)
+	}
+}
+
+// read fills a batch and says which it is.
+func (s *stage) read(ctx context.Context, next *slot) (sequence uint64, ok bool) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if s.ended || ctx.Err() != nil {
+		return 0, false
+	}
+	if err := s.source.Next(&next.batch); err != nil {
+		s.ended = true
+		if !errors.Is(err, io.EOF) {
+			s.err = err
+		}
+		return 0, false
+	}
+	if meter, ok := s.source.(progressor); ok {
+		s.a.meter(meter.Progress())
+	}
+	sequence = s.sequence
+	s.sequence++
+	return sequence, true
+}
+
+// deliver hands a decoded batch over. If nobody tracks, the caller does, for as long as the next batch is there.
+func (s *stage) deliver(ctx context.Context, cancel context.CancelFunc, sequence uint64, done *slot) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	n := uint64(len(s.waiting)) // no more batches than that are under way, so that the place is free
+	s.waiting[sequence%n] = done
+	if s.tracking {
+		return
+	}
+	s.tracking = true
 	for {
-		var next *slot
-		select {
-		case next = <-s.a.free:
-		case <-ctx.Done():
-			return
+		next := s.waiting[s.turn%n]
+		if next == nil {
+			break
 		}
-		if ctx.Err() != nil {
-			s.a.free <- next
-			return
-		}
-		next.batch.Frames = next.batch.Frames[:0]
-		if err := s.source.Next(&next.batch); err != nil {
-			s.a.free <- next
-			if !errors.Is(err, io.EOF) {
-				s.err = err
+		s.waiting[s.turn%n] = nil
+		s.turn++
+		if s.failed == nil && s.vanished == nil && ctx.Err() == nil {
+			s.order.Unlock()
+			failed, vanished := s.take(next)
+			s.order.Lock()
+			s.failed, s.vanished = failed, vanished
+			if failed != nil || vanished != nil {
+				cancel()
 			}
-			return
 		}
-		if s.copies {
-			next.own()
-		}
-		if meter != nil {
-			s.a.meter(meter.Progress())
-		}
-		// Both channels hold all slots, so neither send blocks.
-		s.work <- next
-		s.order <- next
+		s.a.free <- next
 	}
+	s.tracking = false
 }
 
-// own copies the frames of a batch into the slot's buffer.
-func (s *slot) own() {
-	need := 0
-	for i := range s.batch.Frames {
-		need += len(s.batch.Frames[i].Data)
+// take tracks a batch. The tracker and the sinks may look at the bytes, too.
+func (s *stage) take(next *slot) (failed, vanished error) {
+	if next.vanished != nil {
+		return nil, next.vanished
 	}
-	if cap(s.batch.Buffer) < need {
-		s.batch.Buffer = make([]byte, 0, need+need/4)
-	}
-	buffer := s.batch.Buffer[:0]
-	for i := range s.batch.Frames {
-		f := &s.batch.Frames[i]
-		start := len(buffer)
-		buffer = append(buffer, f.Data...)
-		f.Data = buffer[start:len(buffer):len(buffer)]
-	}
-	s.batch.Buffer = buffer
-}
-
-// decode is a worker: whatever of a packet does not depend on the packets before it.
-func (s *stage) decode() {
-	for next := range s.work {
-		next.ready <- s.guard(func() { s.decodeBatch(next) })
-	}
+	s.a.mu.Lock()
+	defer s.a.mu.Unlock()
+	vanished = s.guard(func() { failed = s.track(next) })
+	return failed, vanished
 }
 
 func (s *stage) decodeBatch(next *slot) {
@@ -193,30 +204,6 @@ func (s *stage) decodeBatch(next *slot) {
 			next.icrc[i] = dissector.VerifyICRC(p)
 		}
 	}
-}
-
-// consume tracks packets in their order. After an error it only lets the batches go home.
-func (s *stage) consume(ctx context.Context, cancel context.CancelFunc) error {
-	var failed error
-	for next := range s.order {
-		decoded := <-next.ready
-		if failed == nil && ctx.Err() == nil {
-			if decoded == nil {
-				// The tracker and the sinks may look at the bytes, too.
-				s.a.mu.Lock()
-				decoded = s.guard(func() { failed = s.track(next) })
-				s.a.mu.Unlock()
-			}
-			if decoded != nil {
-				s.vanished = decoded
-			}
-			if decoded != nil || failed != nil {
-				cancel()
-			}
-		}
-		s.a.free <- next
-	}
-	return failed
 }
 
 func (s *stage) track(next *slot) error {

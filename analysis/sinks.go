@@ -17,7 +17,7 @@ type PacketEvent struct {
 	Offset      int64  // of the record or block in the (decompressed) file, -1 for live sources
 }
 
-// PacketSink takes the packets of a run, in the order of the capture, from one goroutine. An error ends the run.
+// PacketSink takes the packets of a run, in the order of the capture, from one goroutine at a time. An error ends the run.
 type PacketSink interface {
 	Packet(e *PacketEvent) error
 }

@@ -83,7 +83,7 @@ func TestMemoryFollowsBytesNotTheirClaims(t *testing.T) {
 		c := drain(t, s, 16)
 		runtime.ReadMemStats(&after)
 		assert.True(t, c.Report.Partial)
-		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2*streamBuffer))
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2*batchBuffer))
 	}
 }
 

@@ -59,7 +59,7 @@ func FuzzCompressed(f *testing.F) {
 				t.Fatalf("frame %d lies at %d, past the limit", i, frames[i].Offset)
 			}
 		}
-		if n := cap(s.in.buf); n > 4*limit+streamBuffer {
+		if n := cap(s.in.buf); n > 4*limit+batchBuffer {
 			t.Fatalf("a window of %d bytes", n)
 		}
 	})
@@ -105,7 +105,7 @@ func checkPromises(t *testing.T, b []byte, kind content) {
 	if !reflect.DeepEqual(frames, again) {
 		t.Fatal("stream and memory give different frames")
 	}
-	if n := cap(stream.in.buf); n > 2*len(b)+streamBuffer {
+	if n := cap(stream.in.buf); n > 2*len(b)+batchBuffer {
 		t.Fatalf("a window of %d bytes for a file of %d", n, len(b))
 	}
 	index := memory.Index()

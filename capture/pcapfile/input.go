@@ -6,9 +6,12 @@ import (
 )
 
 // input is a run of bytes of the (decompressed) file: all of it when the file is mapped, else a window that moves
-// over a stream. Slices of the window hold until fill or skip moves it.
+// over a stream. Slices of the window hold until fill or skip moves it. While a batch is filled, the window lies in
+// the batch's own buffer, so that its frames need no copying.
 type input struct {
 	buf   []byte
+	tail  []byte    // holds what is unread between two batches
+	want  int       // bytes to read ahead to: about what a batch takes
 	pos   int       // of the next byte to read, in buf
 	base  int64     // where buf begins in the file
 	r     io.Reader // nil when buf holds all that is to come
@@ -31,17 +34,44 @@ func (in *input) fill(n int) bool {
 		return false
 	}
 	in.compact()
-	for len(in.buf) < n || in.eager && len(in.buf) < cap(in.buf) {
+	ahead := max(n, in.want)
+	for len(in.buf) < n || in.eager && len(in.buf) < min(ahead, cap(in.buf)) {
 		if len(in.buf) == cap(in.buf) {
-			grown := make([]byte, len(in.buf), max(2*cap(in.buf), streamBuffer))
+			grown := make([]byte, len(in.buf), max(2*cap(in.buf), firstWindow))
 			copy(grown, in.buf)
 			in.buf = grown
 		}
-		if !in.read() {
+		if !in.read(min(ahead, cap(in.buf))) {
 			break
 		}
 	}
 	return len(in.buf) >= n
+}
+
+// borrow lays the window into b.
+func (in *input) borrow(b []byte) {
+	b = append(b[:0], in.rest()...)
+	in.base += int64(in.pos)
+	in.buf, in.pos = b, 0
+}
+
+// giveBack ends a borrow and returns the buffer, which may have been replaced by a larger one.
+func (in *input) giveBack() []byte {
+	b := in.buf
+	in.tail = append(in.tail[:0], in.rest()...)
+	in.base += int64(in.pos)
+	in.buf, in.pos = in.tail, 0
+	return b
+}
+
+// learn sets how far to read ahead: what is read in vain for one batch is copied for the next.
+func (in *input) learn(taken int, full bool) {
+	const slack = 2 << 10
+	if full {
+		in.want = taken + taken/64 + slack
+	} else {
+		in.want = min(in.want+in.want/16+slack, batchBuffer)
+	}
 }
 
 func (in *input) compact() {
@@ -50,11 +80,11 @@ func (in *input) compact() {
 	in.buf, in.pos = in.buf[:left], 0
 }
 
-// read appends one read of the stream and says whether there may be more.
-func (in *input) read() bool {
+// read appends one read of the stream, up to a length of limit, and says whether there may be more.
+func (in *input) read(limit int) bool {
 	const patience = 100
 	for range patience {
-		n, err := in.r.Read(in.buf[len(in.buf):cap(in.buf)])
+		n, err := in.r.Read(in.buf[len(in.buf):limit])
 		in.buf = in.buf[:len(in.buf)+n]
 		if err != nil {
 			if !errors.Is(err, io.EOF) {

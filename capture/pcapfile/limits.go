@@ -18,6 +18,7 @@ const (
 	maxSections    = 1 << 16
 	maxNotes       = 100       // sentences in Report.Skipped before it only counts
 	maxText        = 256       // bytes kept of a name or description
-	streamBuffer   = 256 << 10 // first size of the buffer under a stream
+	firstWindow    = 64 << 10  // first size of the window over a stream
+	batchBuffer    = 512 << 10 // what a batch without a buffer is given: with its packets it fits a core's cache
 	maxDictionary  = 64 << 20
 )

@@ -30,7 +30,7 @@ func (m *mapping) holds(address uintptr) bool {
 	return address >= start && address-start < uintptr(cap(m.data))
 }
 
-// Guard runs fn, which touches frames of s. If the file was cut short under the map and fn touched what is gone, Guard
+// Guard runs fn, which touches frames of s. All that touch frames of a mapped file do so in it. If the file was cut short under the map and fn touched what is gone, Guard
 // returns an error in place of the process ending. Other panics pass through.
 func (s *Source) Guard(fn func()) (err error) {
 	if s.mapped == nil {

@@ -81,7 +81,7 @@ func New(r io.Reader, name string, opts Options) (*Source, error) {
 }
 
 func newStream(r io.Reader, name string, opts Options) (*Source, error) {
-	s := &Source{name: name, read: new(atomic.Int64)}
+	s := &Source{name: name, read: new(atomic.Int64), in: input{want: firstWindow}}
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			s.total, s.in.eager = info.Size(), true

@@ -53,7 +53,8 @@ var _ capture.Source = (*Source)(nil)
 
 // Next fills the batch up to its capacity, or up to DefaultBatch when it has none. See capture.Source.
 //
-// Frames of a mapped file stay valid until Close; those of a stream, in a buffer that is used again, until the next call.
+// Frames of a mapped file lie in the map and stay valid until Close. Those of any other lie in the batch's Buffer, of
+// which a batch without one is given one.
 func (s *Source) Next(batch *capture.Batch) error {
 	if s.closed {
 		return fmt.Errorf("read capture %q: %w", s.name, os.ErrClosed)
@@ -62,8 +63,13 @@ func (s *Source) Next(batch *capture.Batch) error {
 		batch.Frames = make([]capture.Frame, 0, DefaultBatch)
 	}
 	batch.Frames = batch.Frames[:0]
-	if !s.ended {
-		batch.Frames = s.fill(batch.Frames, cap(batch.Frames))
+	switch {
+	case s.ended:
+	case s.mapped != nil:
+		batch.Frames = s.fillMapped(batch.Frames, cap(batch.Frames))
+		s.read.Store(s.in.offset())
+	default:
+		s.fill(batch)
 	}
 	s.report.Packets += uint64(len(batch.Frames))
 	if len(batch.Frames) > 0 {
@@ -76,13 +82,19 @@ func (s *Source) Next(batch *capture.Batch) error {
 	return io.EOF
 }
 
-func (s *Source) fill(frames []capture.Frame, limit int) []capture.Frame {
-	if s.mapped == nil {
-		return s.next(frames, limit)
+func (s *Source) fill(batch *capture.Batch) {
+	if cap(batch.Buffer) == 0 {
+		size := batchBuffer
+		if s.total > 0 && s.report.Compression == "" {
+			size = int(min(s.total+blockOverhead, batchBuffer))
+		}
+		batch.Buffer = make([]byte, 0, size)
 	}
-	frames = s.fillMapped(frames, limit)
-	s.read.Store(s.in.offset())
-	return frames
+	s.in.borrow(batch.Buffer)
+	from := s.in.offset()
+	batch.Frames = s.next(batch.Frames, cap(batch.Frames))
+	s.in.learn(int(s.in.offset()-from), len(batch.Frames) == cap(batch.Frames))
+	batch.Buffer = s.in.giveBack()
 }
 
 // number is that of the frame after those already counted and the n of this batch.
@@ -114,11 +126,7 @@ func (s *Source) Progress() capture.Progress {
 	return capture.Progress{BytesRead: s.read.Load(), BytesTotal: s.total}
 }
 
-// Stable says whether frames stay valid until Close rather than until the next call of Next. Whoever touches frames
-// of a stable source in a goroutine of its own does so inside Guard.
-func (s *Source) Stable() bool { return s.mapped != nil }
-
-// Close releases the file and, with it, the frames.
+// Close releases the file and, when it is mapped, the frames.
 func (s *Source) Close() error {
 	if s.closed {
 		return nil
