@@ -14,11 +14,19 @@ import (
 // before it. The lengths of IP and UDP decide where a packet ends, not the length of the frame, so that
 // Ethernet padding never becomes payload; an IP length beyond the frame is taken for a cut copy.
 func Decode(data []byte, meta Meta, out *Packet) error {
+	stale := out.Protocol == ProtocolMetaRoCE
 	before := begin(out)
 	out.Meta = meta
 	out.Data = data
 	if meta.LinkType == LinkTypeEthernet && meta.FCSLength == 0 && quick(data, out) {
 		clearLayers(out, before)
+		if now := out.Protocol == ProtocolMetaRoCE; now != stale {
+			if now {
+				out.BTH = infiniband.BTH{}
+			} else {
+				out.MetaRoCE = MetaRoCE{}
+			}
+		}
 		return nil
 	}
 	return decodeAll(out, before)
@@ -39,6 +47,9 @@ func decodeAll(out *Packet, before uint8) error {
 	clearLayers(out, before)
 	if d.wrote != wroteUsual {
 		d.clearUnwritten()
+	}
+	if out.Protocol != ProtocolMetaRoCE && out.MetaRoCE.Profile != MetaRoCENone {
+		out.MetaRoCE = MetaRoCE{}
 	}
 	return err
 }

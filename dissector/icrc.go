@@ -31,6 +31,9 @@ func VerifyICRC(p *Packet) ICRCState {
 
 // verifyICRC gives, beside the verdict, how computed and received CRC differ, for ICRCBad.
 func verifyICRC(p *Packet) (ICRCState, uint32) {
+	if p.Protocol == ProtocolMetaRoCE {
+		return verifyMetaRoCE(p), 0
+	}
 	end := int(p.ICRCOffset)
 	if end == 0 || end+icrcLength > min(int(p.CapturedEnd), len(p.Data)) || p.Network.Fragment || p.Has&infiniband.HasBTH == 0 {
 		return ICRCUndetermined, 0

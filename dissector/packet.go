@@ -21,6 +21,11 @@ type Meta struct {
 	LinkType       LinkType // how the first byte is to be read
 	FCSLength      uint8    // bytes of Ethernet FCS at the end of the frame, 0 to 8
 	HasTime        bool     // false for pcapng simple packet blocks
+
+	// MetaRoCEPort is the UDP destination port of a MetaRoCE profile in place of its own; 0 leaves it. The profile
+	// is MetaRoCEProfile, and mr0 when that is zero.
+	MetaRoCEPort    uint16
+	MetaRoCEProfile MetaRoCEProfile
 }
 
 // Address is an IPv6 address or an IPv4 address mapped into IPv6 (::ffff:a.b.c.d), and for RoCEv1 the GID.
@@ -141,6 +146,8 @@ type Packet struct {
 	PayloadLength uint16 // on the wire by the IP length, without pad and ICRC; may exceed what was captured
 	ICRCOffset    uint16 // where the ICRC stands or would stand; 0 when there is none
 	CapturedEnd   uint16 // where the captured bytes of the innermost packet end; a trailer may follow
+
+	MetaRoCE MetaRoCE // meaningful for ProtocolMetaRoCE
 }
 
 // Payload is the transport payload as far as it was captured.

@@ -7,9 +7,9 @@ import (
 	"github.com/rocelens/rocelens/dissector/infiniband"
 )
 
-// quick decodes what captures of RoCE are full of in one straight line: Ethernet with at most one 802.1Q tag,
-// IPv4 without options or IPv6 without extension headers, UDP to port 4791, and a base transport header
-// beyond doubt. It answers false when the frame is anything else, be it only unusual: the decoder has the
+// quick decodes what captures of RDMA are full of in one straight line: Ethernet with at most one 802.1Q tag,
+// IPv4 without options or IPv6 without extension headers, UDP to port 4791 with a base transport header beyond
+// doubt, or to the port of a MetaRoCE profile with a packet that is right. It answers false when the frame is anything else, be it only unusual: the decoder has the
 // last word then and overwrites all of p. Where it answers true, p is what the decoder would have made of
 // the frame; a test holds the two to that.
 func quick(data []byte, p *Packet) bool {
@@ -64,15 +64,23 @@ func quick(data []byte, p *Packet) bool {
 	headers := int(headerLengths[opcode])
 	pad := int(t[1] >> 4 & 3)
 	behind := start + headers
+	port := binary.BigEndian.Uint16(u[2:])
 	length := binary.BigEndian.Uint16(u[4:])
-	if binary.BigEndian.Uint16(u[2:]) != PortRoCEv2 || int(length) != end-l4 || headers == 0 || t[1]&0xf != 0 ||
-		binary.BigEndian.Uint16(t[2:])&defaultKey != defaultKey || t[8]&0x7f != 0 ||
-		behind+pad+icrcLength > end || behind > len(data) {
+	if int(length) != end-l4 {
 		return false
 	}
 	set, _ := opcode.Headers()
-	if set&infiniband.HasRDETH != 0 {
-		return false
+	if port == PortRoCEv2 {
+		if headers == 0 || t[1]&0xf != 0 ||
+			binary.BigEndian.Uint16(t[2:])&defaultKey != defaultKey || t[8]&0x7f != 0 ||
+			behind+pad+icrcLength > end || behind > len(data) || set&infiniband.HasRDETH != 0 {
+			return false
+		}
+	} else {
+		profile := p.Meta.metaRoCE(port)
+		if profile == MetaRoCENone || p.MetaRoCE.decode(profile, data[start:min(end, len(data))], end-start) != nil {
+			return false
+		}
 	}
 
 	e := &p.Ethernet
@@ -115,11 +123,15 @@ func quick(data []byte, p *Packet) bool {
 	ip.TotalLength = uint32(end - l3)
 
 	p.UDP.SourcePort = binary.BigEndian.Uint16(u)
-	p.UDP.DestinationPort = PortRoCEv2
+	p.UDP.DestinationPort = port
 	p.UDP.Length = length
 	p.UDP.Checksum = binary.BigEndian.Uint16(u[6:])
 	at[1] = Layer{LayerUDP, uint16(l4), udpLength}
 
+	if port != PortRoCEv2 {
+		p.quickMetaRoCETail(i+2, start, end, len(data))
+		return true
+	}
 	p.setBTH(t)
 	at[2] = Layer{LayerBTH, uint16(start), infiniband.BTHLength}
 	i += 3

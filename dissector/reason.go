@@ -1,5 +1,7 @@
 package dissector
 
+import "github.com/rocelens/rocelens/dissector/metaroce"
+
 // Reason says in one code what is wrong with a packet; its String is a phrase for people.
 type Reason uint8
 
@@ -19,6 +21,17 @@ const (
 	ReasonPad            // more pad than payload
 	ReasonGRHVersion     // GRH with an IP version other than 6
 	ReasonMPLSStack      // no label is marked as the bottom of the stack
+
+	ReasonMetaRoCEVersion       // the version is not the profile's
+	ReasonMetaRoCEType          // the type is reserved
+	ReasonMetaRoCEHeaders       // the headers do not fit into the UDP length
+	ReasonMetaRoCEPayloadLength // payload_length differs from what is there
+	ReasonMetaRoCEPayload       // payload behind a type that has none
+	ReasonMetaRoCEFlag          // a flag that announces a header stands on a packet that may not bear it
+	ReasonMetaRoCEFirst         // FIRST disagrees with message_offset = 0
+	ReasonMetaRoCELast          // LAST disagrees with message_offset + payload_length = message_length
+	ReasonMetaRoCEOffset        // message_offset, or the payload's end, passes message_length
+	ReasonMetaRoCERange         // a field is out of its range
 
 	// With ErrUnsupported.
 	ReasonLinkType        // a link type that is not decoded
@@ -42,11 +55,12 @@ const (
 	ReasonMACControl    // a MAC control opcode other than pause and PFC
 
 	// With ErrNotRDMA.
-	ReasonEtherType  // another ethertype
-	ReasonLLC        // an 802.3 frame of another protocol
-	ReasonIPProtocol // another IP protocol
-	ReasonUDPPort    // another UDP port
-	ReasonNotRoCE    // UDP port 4791, but no plausible base transport header
+	ReasonEtherType   // another ethertype
+	ReasonLLC         // an 802.3 frame of another protocol
+	ReasonIPProtocol  // another IP protocol
+	ReasonUDPPort     // another UDP port
+	ReasonNotRoCE     // UDP port 4791, but no plausible base transport header
+	ReasonNotMetaRoCE // a MetaRoCE profile's port, but version, type or lengths are wrong and no right ICRC vouches for it
 )
 
 var reasonPhrases = [...]string{
@@ -84,6 +98,18 @@ var reasonPhrases = [...]string{
 	ReasonIPProtocol:      "other IP protocol",
 	ReasonUDPPort:         "other UDP port",
 	ReasonNotRoCE:         "UDP port 4791 without a plausible transport header",
+	ReasonNotMetaRoCE:     "UDP port of a MetaRoCE profile without a packet of it",
+
+	ReasonMetaRoCEVersion:       metaroce.ReasonVersion.String(),
+	ReasonMetaRoCEType:          metaroce.ReasonType.String(),
+	ReasonMetaRoCEHeaders:       metaroce.ReasonHeaders.String(),
+	ReasonMetaRoCEPayloadLength: metaroce.ReasonPayloadLength.String(),
+	ReasonMetaRoCEPayload:       metaroce.ReasonPayload.String(),
+	ReasonMetaRoCEFlag:          metaroce.ReasonFlag.String(),
+	ReasonMetaRoCEFirst:         metaroce.ReasonFirst.String(),
+	ReasonMetaRoCELast:          metaroce.ReasonLast.String(),
+	ReasonMetaRoCEOffset:        metaroce.ReasonOffset.String(),
+	ReasonMetaRoCERange:         metaroce.ReasonRange.String(),
 }
 
 // String is a phrase for people, without its layer: "more pad than payload".

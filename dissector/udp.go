@@ -42,6 +42,9 @@ func (d *decoder) udp() error {
 // udpPayload goes on by a port other than RoCEv2's. A datagram from a well-known port is an answer to
 // somebody whose own port happens to be the number.
 func (d *decoder) udpPayload(port uint16) error {
+	if profile := d.p.Meta.metaRoCE(port); profile != MetaRoCENone {
+		return d.metaRoCE(profile)
+	}
 	switch port {
 	case PortVXLAN, PortVXLANLinux:
 		return d.vxlan(false)

@@ -1,4 +1,4 @@
-// Package build makes whole RoCE frames: what the generator of captures, the tests and the reference
+// Package build makes whole RoCE and MetaRoCE frames: what the generator of captures, the tests and the reference
 // transports send. A frame built from a description that names no length, checksum or ICRC gets right ones.
 package build
 
@@ -55,7 +55,7 @@ type Frame struct {
 	FlowLabel   uint32 // 20 bits, IPv6 and RoCEv1
 
 	SourcePort      uint16
-	DestinationPort uint16 // 0 means 4791
+	DestinationPort uint16 // 0 means 4791, or the port of the MetaRoCE profile
 	UDPChecksum     bool   // compute it; otherwise it is sent as 0, absent
 
 	BTH          infiniband.BTH // PadCount is set from the payload unless KeepPadCount
@@ -70,6 +70,10 @@ type Frame struct {
 	ImmDt        infiniband.ImmDt
 	IETH         infiniband.IETH
 	FETH         infiniband.FETH
+
+	// MetaRoCE is a packet of a MetaRoCE profile, such as a *mr0.Packet, that takes the place of the BTH and the
+	// headers behind it.
+	MetaRoCE MetaRoCE
 
 	Payload []byte
 
@@ -121,6 +125,9 @@ func (f *Frame) appendEthernet(b []byte) []byte {
 
 // appendPacket appends everything from the IP header or GRH to the ICRC.
 func (f *Frame) appendPacket(b []byte) ([]byte, error) {
+	if f.MetaRoCE != nil {
+		return f.appendMetaRoCE(b)
+	}
 	bth := f.BTH
 	pad := 0
 	if !f.KeepPadCount {
@@ -205,11 +212,17 @@ func (f *Frame) appendIPv6(b []byte, payload int, next uint8) []byte {
 }
 
 func (f *Frame) appendUDP(b []byte, length int) []byte {
-	port := f.DestinationPort
-	if port == 0 {
-		port = dissector.PortRoCEv2
+	return appendUDP(b, f.SourcePort, f.destinationPort(), length)
+}
+
+func (f *Frame) destinationPort() uint16 {
+	switch {
+	case f.DestinationPort != 0:
+		return f.DestinationPort
+	case f.MetaRoCE != nil:
+		return f.MetaRoCE.Profile().Port
 	}
-	return appendUDP(b, f.SourcePort, port, length)
+	return dissector.PortRoCEv2
 }
 
 // fillChecksum computes the UDP checksum of the packet that starts with its IP header. The ICRC does not

@@ -3,6 +3,7 @@
 package mr0
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"net/netip"
@@ -39,6 +40,20 @@ func (p *Packet) Payload(data []byte) []byte {
 	return data[min(int(p.PayloadOffset), end):end]
 }
 
+// HeaderBytes is the size of the headers that Decode has read.
+func (p *Packet) HeaderBytes() int {
+	if p.Fault.Reason == metaroce.ReasonNone {
+		return int(p.PayloadOffset)
+	}
+	n := 0
+	for i, length := range headerLengths {
+		if p.Has>>i&1 != 0 {
+			n += int(length)
+		}
+	}
+	return n
+}
+
 // shape is the layout of a packet type.
 type shape struct {
 	headers   HeaderSet
@@ -46,62 +61,78 @@ type shape struct {
 	sequenced bool
 	payload   bool
 	optional  bool // may bear the header that a flag announces
-	order     []uint8
 }
 
 var shapes = [16]shape{
 	TypeConnReq: {
 		headers: HasCH | HasCONN, length: 48,
-		sequenced: false, payload: false, optional: false, order: []uint8{0, 1},
+		sequenced: false, payload: false, optional: false,
 	},
 	TypeConnRep: {
 		headers: HasCH | HasCONN, length: 48,
-		sequenced: false, payload: false, optional: false, order: []uint8{0, 1},
+		sequenced: false, payload: false, optional: false,
 	},
 	TypeConnRej: {
 		headers: HasCH | HasREJ, length: 28,
-		sequenced: false, payload: false, optional: false, order: []uint8{0, 2},
+		sequenced: false, payload: false, optional: false,
 	},
 	TypeDisconnect: {
 		headers: HasCH | HasDISC, length: 24,
-		sequenced: false, payload: false, optional: false, order: []uint8{0, 3},
+		sequenced: false, payload: false, optional: false,
 	},
 	TypeWrite: {
 		headers: HasCH | HasDH | HasWETH, length: 48,
-		sequenced: true, payload: true, optional: true, order: []uint8{0, 4, 5},
+		sequenced: true, payload: true, optional: true,
 	},
 	TypeSend: {
 		headers: HasCH | HasDH | HasSETH, length: 44,
-		sequenced: true, payload: true, optional: true, order: []uint8{0, 4, 6},
+		sequenced: true, payload: true, optional: true,
 	},
 	TypeReadReq: {
 		headers: HasCH | HasDH | HasRRETH, length: 52,
-		sequenced: true, payload: false, optional: false, order: []uint8{0, 4, 7},
+		sequenced: true, payload: false, optional: false,
 	},
 	TypeReadResp: {
 		headers: HasCH | HasDH | HasRSETH, length: 40,
-		sequenced: true, payload: true, optional: false, order: []uint8{0, 4, 8},
+		sequenced: true, payload: true, optional: false,
 	},
 	TypeAtomicReq: {
 		headers: HasCH | HasDH | HasAETH, length: 68,
-		sequenced: true, payload: false, optional: false, order: []uint8{0, 4, 9},
+		sequenced: true, payload: false, optional: false,
 	},
 	TypeAtomicResp: {
 		headers: HasCH | HasDH | HasARETH, length: 44,
-		sequenced: true, payload: false, optional: false, order: []uint8{0, 4, 10},
+		sequenced: true, payload: false, optional: false,
 	},
 	TypeProbe: {
 		headers: HasCH | HasDH, length: 36,
-		sequenced: true, payload: false, optional: false, order: []uint8{0, 4},
+		sequenced: true, payload: false, optional: false,
 	},
 	TypeACK: {
 		headers: HasCH | HasACKH, length: 76,
-		sequenced: false, payload: false, optional: false, order: []uint8{0, 12},
+		sequenced: false, payload: false, optional: false,
 	},
 	TypeNAK: {
 		headers: HasCH | HasNAKH, length: 32,
-		sequenced: false, payload: false, optional: false, order: []uint8{0, 13},
+		sequenced: false, payload: false, optional: false,
 	},
+}
+
+// orders lists the headers of each type as they follow each other.
+var orders = [16][]uint8{
+	TypeConnReq:    {0, 1},
+	TypeConnRep:    {0, 1},
+	TypeConnRej:    {0, 2},
+	TypeDisconnect: {0, 3},
+	TypeWrite:      {0, 4, 5},
+	TypeSend:       {0, 4, 6},
+	TypeReadReq:    {0, 4, 7},
+	TypeReadResp:   {0, 4, 8},
+	TypeAtomicReq:  {0, 4, 9},
+	TypeAtomicResp: {0, 4, 10},
+	TypeProbe:      {0, 4},
+	TypeACK:        {0, 12},
+	TypeNAK:        {0, 13},
 }
 
 // Decode reads the UDP payload of a packet, the ICRC at its end included, and overwrites all of p.
@@ -109,92 +140,314 @@ var shapes = [16]shape{
 // The error is nil, [metaroce.ErrTruncated] or [metaroce.ErrMalformed], and p.Fault has the place; p has what was
 // read before it. The ICRC is not looked at: see [VerifyICRC]. A malformed packet whose reason is in doubt is one
 // of this profile only when its ICRC is right.
-func Decode(data []byte, p *Packet) error { return DecodeCaptured(data, len(data), p) }
-
-// DecodeCaptured is Decode for a UDP payload of length bytes of which the capture kept the first ones.
-func DecodeCaptured(data []byte, length int, p *Packet) error {
+func Decode(data []byte, p *Packet) error {
 	*p = Packet{}
-	if length < CHLength+metaroce.ICRCLength {
-		return p.fail(metaroce.ReasonHeaders, 0, metaroce.NoField, 0)
+	return DecodeCaptured(data, len(data), p)
+}
+
+// DecodeCaptured is Decode for a UDP payload of length bytes of which the capture kept the first ones. It saves the
+// time to clear all of p: p is zero, or what Decode or DecodeCaptured has left, as it was left.
+func DecodeCaptured(data []byte, length int, p *Packet) error {
+	p.Fault = metaroce.Fault{}
+	stale := p.Has
+	if length < CHLength+metaroce.ICRCLength || len(data) < CHLength {
+		p.clear(stale)
+		return p.tooShort(length)
 	}
-	if len(data) < CHLength {
-		return p.cut(0, 0)
+	b := (*[CHLength]byte)(data)
+	p.CH.read(b)
+	if b[0]>>4 != Version {
+		p.clear(stale &^ HasCH)
+		return p.decode(data, length)
 	}
-	p.CH.read((*[CHLength]byte)(data))
+	// Packets that keep to the profile's usual ways are read in a straight line, all others by decode.
+	flags, carried := Flags(b[1]), int(binary.BigEndian.Uint16(b[2:4]))
+	switch Type(b[0] & 0xf) {
+	case TypeConnReq:
+		const set, headers = HasCH | HasCONN, 48
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.CONN.read((*[CONNLength]byte)(data[16:48]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		return p.check(&shapes[TypeConnReq])
+	case TypeConnRep:
+		const set, headers = HasCH | HasCONN, 48
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.CONN.read((*[CONNLength]byte)(data[16:48]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		return p.check(&shapes[TypeConnRep])
+	case TypeConnRej:
+		const set, headers = HasCH | HasREJ, 28
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.REJ.read((*[REJLength]byte)(data[16:28]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		return p.check(&shapes[TypeConnRej])
+	case TypeDisconnect:
+		const set, headers = HasCH | HasDISC, 24
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.DISC.read((*[DISCLength]byte)(data[16:24]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		return p.check(&shapes[TypeDisconnect])
+	case TypeWrite:
+		const set, headers = HasCH | HasDH | HasWETH, 48
+		if length != headers+metaroce.ICRCLength+carried || len(data) < headers ||
+			flags&FlagIMM != 0 {
+			break
+		}
+		p.DH.read((*[DHLength]byte)(data[16:36]))
+		p.WETH.read((*[WETHLength]byte)(data[36:48]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
+			return nil
+		}
+		return p.check(&shapes[TypeWrite])
+	case TypeSend:
+		const set, headers = HasCH | HasDH | HasSETH, 44
+		if length != headers+metaroce.ICRCLength+carried || len(data) < headers ||
+			flags&FlagIMM != 0 {
+			break
+		}
+		p.DH.read((*[DHLength]byte)(data[16:36]))
+		p.SETH.read((*[SETHLength]byte)(data[36:44]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
+			return nil
+		}
+		return p.check(&shapes[TypeSend])
+	case TypeReadReq:
+		const set, headers = HasCH | HasDH | HasRRETH, 52
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.DH.read((*[DHLength]byte)(data[16:36]))
+		p.RRETH.read((*[RRETHLength]byte)(data[36:52]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
+			return nil
+		}
+		return p.check(&shapes[TypeReadReq])
+	case TypeReadResp:
+		const set, headers = HasCH | HasDH | HasRSETH, 40
+		if length != headers+metaroce.ICRCLength+carried || len(data) < headers {
+			break
+		}
+		p.DH.read((*[DHLength]byte)(data[16:36]))
+		p.RSETH.read((*[RSETHLength]byte)(data[36:40]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
+			return nil
+		}
+		return p.check(&shapes[TypeReadResp])
+	case TypeAtomicReq:
+		const set, headers = HasCH | HasDH | HasAETH, 68
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.DH.read((*[DHLength]byte)(data[16:36]))
+		p.AETH.read((*[AETHLength]byte)(data[36:68]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
+			return nil
+		}
+		return p.check(&shapes[TypeAtomicReq])
+	case TypeAtomicResp:
+		const set, headers = HasCH | HasDH | HasARETH, 44
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.DH.read((*[DHLength]byte)(data[16:36]))
+		p.ARETH.read((*[ARETHLength]byte)(data[36:44]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
+			return nil
+		}
+		return p.check(&shapes[TypeAtomicResp])
+	case TypeProbe:
+		const set, headers = HasCH | HasDH, 36
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.DH.read((*[DHLength]byte)(data[16:36]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
+			return nil
+		}
+		return p.check(&shapes[TypeProbe])
+	case TypeACK:
+		const set, headers = HasCH | HasACKH, 76
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.ACKH.read((*[ACKHLength]byte)(data[16:76]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		return p.check(&shapes[TypeACK])
+	case TypeNAK:
+		const set, headers = HasCH | HasNAKH, 32
+		if length != headers+metaroce.ICRCLength || carried != 0 || len(data) < headers {
+			break
+		}
+		p.NAKH.read((*[NAKHLength]byte)(data[16:32]))
+		p.Has = set
+		p.PayloadOffset = headers
+		if stale&^set != 0 {
+			p.clear(stale &^ set)
+		}
+		return p.check(&shapes[TypeNAK])
+	}
+	p.clear(stale &^ HasCH)
+	return p.decode(data, length)
+}
+
+// clear clears headers that an earlier Decode has left.
+func (p *Packet) clear(stale HeaderSet) {
+	p.Has = 0
+	p.PayloadOffset = 0
+	if stale&HasCH != 0 {
+		p.CH = CH{}
+	}
+	if stale&HasCONN != 0 {
+		p.CONN = CONN{}
+	}
+	if stale&HasREJ != 0 {
+		p.REJ = REJ{}
+	}
+	if stale&HasDISC != 0 {
+		p.DISC = DISC{}
+	}
+	if stale&HasDH != 0 {
+		p.DH = DH{}
+	}
+	if stale&HasWETH != 0 {
+		p.WETH = WETH{}
+	}
+	if stale&HasSETH != 0 {
+		p.SETH = SETH{}
+	}
+	if stale&HasRRETH != 0 {
+		p.RRETH = RRETH{}
+	}
+	if stale&HasRSETH != 0 {
+		p.RSETH = RSETH{}
+	}
+	if stale&HasAETH != 0 {
+		p.AETH = AETH{}
+	}
+	if stale&HasARETH != 0 {
+		p.ARETH = ARETH{}
+	}
+	if stale&HasIMMH != 0 {
+		p.IMMH = IMMH{}
+	}
+	if stale&HasACKH != 0 {
+		p.ACKH = ACKH{}
+	}
+	if stale&HasNAKH != 0 {
+		p.NAKH = NAKH{}
+	}
+}
+
+// decode reads a packet of any kind whose common header was read.
+func (p *Packet) decode(data []byte, length int) error {
 	p.Has = HasCH
 	if p.CH.Version != Version {
 		return p.fault(0, metaroce.ReasonVersion)
 	}
-	if !p.CH.Type.Known() {
+	s := &shapes[p.CH.Type]
+	if s.length == 0 {
 		return p.fault(1, metaroce.ReasonType)
 	}
-	s := &shapes[p.CH.Type]
 	headers := int(s.length)
-	announced := s.optional && p.CH.Flags&FlagIMM != 0
-	if announced {
+	if p.announced() {
 		headers += IMMHLength
 	}
 	carried := length - headers - metaroce.ICRCLength
 	switch {
 	case carried < 0:
-		return p.misfit(s, length)
+		return p.misfit(length)
 	case carried != int(p.CH.PayloadLength):
 		return p.fault(3, metaroce.ReasonPayloadLength)
 	case carried != 0 && !s.payload:
 		return p.fault(3, metaroce.ReasonPayload)
-	case headers > math.MaxUint16:
-		return p.fail(metaroce.ReasonHeaders, 0, metaroce.NoField, 0)
 	}
 	p.PayloadOffset = uint16(headers)
-	if len(data) < headers {
-		return p.readCut(s, data)
-	}
-	switch p.CH.Type {
-	case TypeConnReq:
-		p.CONN.read((*[CONNLength]byte)(data[16:48]))
-	case TypeConnRep:
-		p.CONN.read((*[CONNLength]byte)(data[16:48]))
-	case TypeConnRej:
-		p.REJ.read((*[REJLength]byte)(data[16:28]))
-	case TypeDisconnect:
-		p.DISC.read((*[DISCLength]byte)(data[16:24]))
-	case TypeWrite:
-		p.DH.read((*[DHLength]byte)(data[16:36]))
-		p.WETH.read((*[WETHLength]byte)(data[36:48]))
-	case TypeSend:
-		p.DH.read((*[DHLength]byte)(data[16:36]))
-		p.SETH.read((*[SETHLength]byte)(data[36:44]))
-	case TypeReadReq:
-		p.DH.read((*[DHLength]byte)(data[16:36]))
-		p.RRETH.read((*[RRETHLength]byte)(data[36:52]))
-	case TypeReadResp:
-		p.DH.read((*[DHLength]byte)(data[16:36]))
-		p.RSETH.read((*[RSETHLength]byte)(data[36:40]))
-	case TypeAtomicReq:
-		p.DH.read((*[DHLength]byte)(data[16:36]))
-		p.AETH.read((*[AETHLength]byte)(data[36:68]))
-	case TypeAtomicResp:
-		p.DH.read((*[DHLength]byte)(data[16:36]))
-		p.ARETH.read((*[ARETHLength]byte)(data[36:44]))
-	case TypeProbe:
-		p.DH.read((*[DHLength]byte)(data[16:36]))
-	case TypeACK:
-		p.ACKH.read((*[ACKHLength]byte)(data[16:76]))
-	case TypeNAK:
-		p.NAKH.read((*[NAKHLength]byte)(data[16:32]))
-	}
-	p.Has = s.headers
-	if announced {
-		p.IMMH.read((*[IMMHLength]byte)(data[s.length:]))
-		p.Has |= HasIMMH
+	if err := p.readHeaders(data); err != nil {
+		return err
 	}
 	return p.check(s)
 }
 
+// announced tells whether the flag that announces a header stands on a packet whose type may bear it.
+func (p *Packet) announced() bool {
+	return p.CH.Type.Known() && shapes[p.CH.Type].optional && p.CH.Flags&FlagIMM != 0
+}
+
+// tooShort is for a packet without a whole common header.
+func (p *Packet) tooShort(length int) error {
+	if length < CHLength+metaroce.ICRCLength {
+		return p.fail(metaroce.ReasonHeaders, 0, metaroce.NoField, 0)
+	}
+	return p.cut(0, 0)
+}
+
 // misfit finds the header that goes on past the end of the UDP payload.
-func (p *Packet) misfit(s *shape, length int) error {
+func (p *Packet) misfit(length int) error {
 	at := 0
-	for _, h := range s.order {
+	for _, h := range orders[p.CH.Type] {
 		if at+int(headerLengths[h]) > length-metaroce.ICRCLength {
 			return p.fail(metaroce.ReasonHeaders, h, metaroce.NoField, at)
 		}
@@ -203,46 +456,57 @@ func (p *Packet) misfit(s *shape, length int) error {
 	return p.fail(metaroce.ReasonHeaders, 11, metaroce.NoField, at)
 }
 
-// readCut reads the headers that the capture kept whole.
-func (p *Packet) readCut(s *shape, data []byte) error {
-	at := 0
-	for _, h := range s.order {
-		end := at + int(headerLengths[h])
-		if end > len(data) {
-			return p.cut(h, at)
+// readHeaders reads the headers behind the common one, as far as the capture kept them whole.
+func (p *Packet) readHeaders(data []byte) error {
+	at := CHLength
+	for _, h := range orders[p.CH.Type][1:] {
+		if err := p.readHeader(h, at, data); err != nil {
+			return err
 		}
-		switch h {
-		case 1:
-			p.CONN.read((*[CONNLength]byte)(data[at:end]))
-		case 2:
-			p.REJ.read((*[REJLength]byte)(data[at:end]))
-		case 3:
-			p.DISC.read((*[DISCLength]byte)(data[at:end]))
-		case 4:
-			p.DH.read((*[DHLength]byte)(data[at:end]))
-		case 5:
-			p.WETH.read((*[WETHLength]byte)(data[at:end]))
-		case 6:
-			p.SETH.read((*[SETHLength]byte)(data[at:end]))
-		case 7:
-			p.RRETH.read((*[RRETHLength]byte)(data[at:end]))
-		case 8:
-			p.RSETH.read((*[RSETHLength]byte)(data[at:end]))
-		case 9:
-			p.AETH.read((*[AETHLength]byte)(data[at:end]))
-		case 10:
-			p.ARETH.read((*[ARETHLength]byte)(data[at:end]))
-		case 11:
-			p.IMMH.read((*[IMMHLength]byte)(data[at:end]))
-		case 12:
-			p.ACKH.read((*[ACKHLength]byte)(data[at:end]))
-		case 13:
-			p.NAKH.read((*[NAKHLength]byte)(data[at:end]))
-		}
-		p.Has |= 1 << h
-		at = end
+		at += int(headerLengths[h])
 	}
-	return p.cut(11, at)
+	if p.announced() {
+		return p.readHeader(11, at, data)
+	}
+	return nil
+}
+
+// readHeader reads a header by its index.
+func (p *Packet) readHeader(header uint8, at int, data []byte) error {
+	end := at + int(headerLengths[header])
+	if end > len(data) {
+		return p.cut(header, at)
+	}
+	switch header {
+	case 1:
+		p.CONN.read((*[CONNLength]byte)(data[at:end]))
+	case 2:
+		p.REJ.read((*[REJLength]byte)(data[at:end]))
+	case 3:
+		p.DISC.read((*[DISCLength]byte)(data[at:end]))
+	case 4:
+		p.DH.read((*[DHLength]byte)(data[at:end]))
+	case 5:
+		p.WETH.read((*[WETHLength]byte)(data[at:end]))
+	case 6:
+		p.SETH.read((*[SETHLength]byte)(data[at:end]))
+	case 7:
+		p.RRETH.read((*[RRETHLength]byte)(data[at:end]))
+	case 8:
+		p.RSETH.read((*[RSETHLength]byte)(data[at:end]))
+	case 9:
+		p.AETH.read((*[AETHLength]byte)(data[at:end]))
+	case 10:
+		p.ARETH.read((*[ARETHLength]byte)(data[at:end]))
+	case 11:
+		p.IMMH.read((*[IMMHLength]byte)(data[at:end]))
+	case 12:
+		p.ACKH.read((*[ACKHLength]byte)(data[at:end]))
+	case 13:
+		p.NAKH.read((*[NAKHLength]byte)(data[at:end]))
+	}
+	p.Has |= 1 << header
+	return nil
 }
 
 func (p *Packet) cut(header uint8, at int) error {
@@ -260,7 +524,7 @@ func (p *Packet) fault(field uint8, reason metaroce.Reason) error {
 	at := int(fieldPlaces[field].at)
 	header := fieldPlaces[field].header
 	if p.CH.Type.Known() {
-		for _, h := range shapes[p.CH.Type].order {
+		for _, h := range orders[p.CH.Type] {
 			if h == header {
 				break
 			}
@@ -384,7 +648,7 @@ func (p *Packet) AppendHeaders(b []byte) []byte {
 	case TypeNAK:
 		b = p.NAKH.AppendTo(b)
 	}
-	if p.CH.Type.Known() && shapes[p.CH.Type].optional && p.CH.Flags&FlagIMM != 0 {
+	if p.announced() {
 		b = p.IMMH.AppendTo(b)
 	}
 	return b

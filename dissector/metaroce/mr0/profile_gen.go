@@ -386,7 +386,7 @@ func (p *Packet) HeaderIndexes(dst []uint8) []uint8 {
 	if !p.CH.Type.Known() {
 		return dst
 	}
-	for _, h := range shapes[p.CH.Type].order {
+	for _, h := range orders[p.CH.Type] {
 		if p.Has>>h&1 != 0 {
 			dst = append(dst, h)
 		}

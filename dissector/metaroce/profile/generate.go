@@ -24,7 +24,7 @@ type File struct {
 func (p *Profile) Go() ([]File, error) {
 	var out []File
 	for _, name := range []string{"codes", "headers", "packet", "check", "profile"} {
-		text, err := p.render(name+".go.tmpl", p.view())
+		text, err := render(name+".go.tmpl", p.view())
 		if err != nil {
 			return nil, err
 		}
@@ -37,9 +37,23 @@ func (p *Profile) Go() ([]File, error) {
 	return out, nil
 }
 
-func (p *Profile) render(name string, data any) ([]byte, error) {
+// Set gives the file of package dissector that binds the profiles, each of which has a package of its own, to
+// their ports.
+func Set(profiles []*Profile) ([]byte, error) {
+	text, err := render("set.go.tmpl", profiles)
+	if err != nil {
+		return nil, err
+	}
+	source, err := format.Source(text)
+	if err != nil {
+		return nil, fmt.Errorf("set of profiles: %w\n%s", err, text)
+	}
+	return source, nil
+}
+
+func render(name string, data any) ([]byte, error) {
 	t, err := template.New(name).Funcs(template.FuncMap{
-		"goName": goName, "flagName": flagName, "enumType": enumType, "sentence": sentence, "lower": strings.ToLower,
+		"goName": goName, "flagName": flagName, "enumType": enumType, "sentence": sentence, "lower": strings.ToLower, "upper": strings.ToUpper,
 		"add": func(a, b int) int { return a + b }, "hex": func(v uint64) string { return fmt.Sprintf("%#x", v) },
 	}).ParseFS(templates, "templates/"+name)
 	if err != nil {
@@ -47,7 +61,7 @@ func (p *Profile) render(name string, data any) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
-		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
+		return nil, fmt.Errorf("template %s: %w", name, err)
 	}
 	return b.Bytes(), nil
 }
@@ -305,4 +319,35 @@ func (v *view) RangedHeaders() []headerView {
 		}
 	}
 	return out
+}
+
+// IsPlain tells whether packets of a type have a place in a message, and no fields with ranges.
+func (v *view) IsPlain(t typeView) bool {
+	return v.Message != nil && slices.Contains(t.Headers, v.Message.Name) && !slices.ContainsFunc(v.Ranges, func(r rangeView) bool {
+		return slices.Contains(t.Headers, r.Header) && (r.Only != onlyUnsequenced || !t.Sequenced)
+	})
+}
+
+// PacketUsesBinary tells whether reading the fields that the checks begin with needs encoding/binary.
+func (v *view) PacketUsesBinary() bool {
+	return slices.ContainsFunc([]string{"version", "type", "flags", "payload_length"}, func(name string) bool {
+		return strings.Contains(v.CommonField(name).Load, "binary.")
+	})
+}
+
+// Plain is the condition under which nothing that check looks at is wrong with a plain packet of a type: the ends
+// of its message are where its flags say. Other packets are for check to judge.
+func (v *view) Plain(t Type) string {
+	offset, whole := "p."+v.Message.Name+".MessageOffset", "uint64(p."+v.Message.Name+".MessageLength)"
+	parts := []string{"end <= " + whole}
+	if v.Announcing != nil && !v.Bears(t.Name) {
+		parts = append(parts, fmt.Sprintf("flags&Flag%s == 0", flagName(v.Announcing.Name)))
+	}
+	if v.Begins != nil {
+		parts = append(parts, fmt.Sprintf("(%s == 0) == (flags&Flag%s != 0)", offset, flagName(v.Begins.Name)))
+	}
+	if v.Ends != nil {
+		parts = append(parts, fmt.Sprintf("(end == %s) == (flags&Flag%s != 0)", whole, flagName(v.Ends.Name)))
+	}
+	return strings.Join(parts, " && ")
 }

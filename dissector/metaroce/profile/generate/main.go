@@ -17,6 +17,7 @@ const (
 	toRoot   = "../.."
 	packages = "dissector/metaroce"
 	sources  = packages + "/profile/*.yaml"
+	binding  = "dissector/metaroce_gen.go"
 )
 
 func main() {
@@ -35,32 +36,41 @@ func run(dir string) error {
 	if err != nil {
 		return err
 	}
+	var profiles []*profile.Profile
 	for _, name := range names {
-		err = errors.Join(err, generate(root, name))
+		p, fault := generate(root, name)
+		profiles, err = append(profiles, p), errors.Join(err, fault)
+	}
+	if err == nil {
+		err = bind(root, profiles)
 	}
 	return errors.Join(err, root.Close())
 }
 
 // generate writes what belongs to the profile in the file name.
-func generate(root *os.Root, name string) error {
+func generate(root *os.Root, name string) (*profile.Profile, error) {
 	data, err := root.ReadFile(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p, err := profile.Parse(data)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	files, err := p.Go()
+	for _, f := range files {
+		err = errors.Join(err, write(root, path.Join(packages, p.Name, f.Path), f.Data))
+	}
+	return p, err
+}
+
+// bind writes what belongs to all profiles together.
+func bind(root *os.Root, profiles []*profile.Profile) error {
+	source, err := profile.Set(profiles)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if err := write(root, path.Join(packages, p.Name, f.Path), f.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return write(root, binding, source)
 }
 
 // write replaces a file and makes its folder.
