@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -43,27 +42,6 @@ func (a *answer) Write(p []byte) (int, error) {
 
 // Unwrap is for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-// timedBody keeps each read of a request's body to a time limit.
-type timedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-func (b *timedBody) Read(p []byte) (int, error) {
-	if err := b.control.SetReadDeadline(time.Now().Add(transferTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		// The server goes on reading in the background, to notice when the client leaves: without this, the limit
-		// would end a long query.
-		if reset := b.control.SetReadDeadline(time.Time{}); reset != nil && !errors.Is(reset, http.ErrNotSupported) {
-			return n, reset
-		}
-	}
-	return n, err
-}
 
 type routeKey struct{}
 

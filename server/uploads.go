@@ -42,21 +42,22 @@ type uploads struct {
 
 	finishing sync.Mutex // one upload is turned into a capture at a time
 
-	mu     sync.Mutex
-	active map[*context.CancelCauseFunc]struct{} // of requests that send bytes
+	mu       sync.Mutex
+	active   map[*transfer]struct{}
+	stopping bool
 }
 
 var uploadID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 func newUploads(s *Server) (*uploads, error) {
-	u := &uploads{s: s, active: map[*context.CancelCauseFunc]struct{}{}}
+	u := &uploads{s: s, active: map[*transfer]struct{}{}}
 	files := filestore.New(s.opt.uploadDir())
 	files.DirModePerm, files.FileModePerm = 0o750, 0o640
 	u.store = &hashingStore{FileStore: files, opt: &s.opt, received: s.metrics.uploadBytes.Add}
 	composer := handler.NewStoreComposer()
 	composer.UseCore(u.store)
 	composer.UseTerminater(u.store)
-	memorylocker.New().UseIn(composer)
+	composer.UseLocker(yieldingLocker{memorylocker.New()})
 	var err error
 	u.tus, err = handler.NewUnroutedHandler(handler.Config{
 		StoreComposer:                    composer,
@@ -83,28 +84,46 @@ func (u *uploads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	nameRoute(r.Context(), "/api/v1/uploads")
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	u.mu.Lock()
-	u.active[&cancel] = struct{}{}
-	u.mu.Unlock()
-	defer func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		delete(u.active, &cancel)
-	}()
+	body, _ := r.Body.(*timedBody)
+	t := &transfer{body: body, cancel: cancel}
+	u.begin(t)
+	defer u.end(t)
 	if r.URL.Path+"/" == uploadsPath {
 		r.URL.Path = uploadsPath
 	}
 	out := &tusAnswer{ResponseWriter: w, s: u.s, r: r}
-	u.routed.ServeHTTP(out, r.WithContext(ctx))
+	u.routed.ServeHTTP(out, r.WithContext(context.WithValue(ctx, transferKey{}, t)))
 	out.finish()
+	if body == nil {
+		return
+	}
+	if err := body.abandon(); err != nil {
+		u.s.log.LogAttrs(ctx, slog.LevelDebug, "body not abandoned", slog.String("error", err.Error()))
+	}
 }
 
-// interrupt ends the requests that send bytes; what has arrived is kept.
+func (u *uploads) begin(t *transfer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.active[t] = struct{}{}
+	if u.stopping {
+		t.interrupt(handler.ErrServerShutdown)
+	}
+}
+
+func (u *uploads) end(t *transfer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.active, t)
+}
+
+// interrupt ends the requests that send bytes, now and from now on; what has arrived is kept.
 func (u *uploads) interrupt() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for cancel := range u.active {
-		(*cancel)(handler.ErrServerShutdown)
+	u.stopping = true
+	for t := range u.active {
+		t.interrupt(handler.ErrServerShutdown)
 	}
 }
 
@@ -301,100 +320,4 @@ func (u *uploads) direct(ctx context.Context, name string, body io.Reader, lengt
 		return c, false, uploadError(err)
 	}
 	return u.s.library.take(ctx, received{name: name, path: file.Name(), size: n, sum: hexSum(sum)})
-}
-
-// tusAnswer turns the tus handler's plain errors into problems, and its absolute addresses into paths, which hold
-// behind proxies too.
-type tusAnswer struct {
-	http.ResponseWriter
-	s      *Server
-	r      *http.Request
-	status int
-	text   strings.Builder
-	sent   bool
-}
-
-// Unwrap is for http.ResponseController.
-func (a *tusAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-func (a *tusAnswer) WriteHeader(status int) {
-	if a.status != 0 {
-		return
-	}
-	a.status = status
-	if status >= http.StatusBadRequest {
-		return // finish writes it
-	}
-	if location := a.Header().Get("Location"); location != "" {
-		if i := strings.Index(location, uploadsPath); i > 0 {
-			a.Header().Set("Location", location[i:])
-		}
-	}
-	a.sent = true
-	a.ResponseWriter.WriteHeader(status)
-}
-
-func (a *tusAnswer) Write(p []byte) (int, error) {
-	if a.status == 0 {
-		a.WriteHeader(http.StatusOK)
-	}
-	if a.sent {
-		return a.ResponseWriter.Write(p)
-	}
-	return a.text.Write(p)
-}
-
-func (a *tusAnswer) finish() {
-	if a.sent || a.status == 0 {
-		return
-	}
-	p := tusProblem(a.status, strings.TrimSpace(a.text.String()))
-	if a.status == http.StatusRequestEntityTooLarge && a.s.opt.MaxUpload > 0 {
-		p = problemf(kindTooLarge, "The file is larger than it was announced to be, or than %s, which is all that this service takes.", byteSize(a.s.opt.MaxUpload))
-	}
-	a.s.writeProblem(a.ResponseWriter, a.r, p)
-}
-
-// tusProblem makes a problem of what the tus handler says: "ERR_CODE: text", or a problem of ours as JSON.
-func tusProblem(status int, text string) *problem {
-	if own, ok := strings.CutPrefix(text, tusOwn); ok {
-		var kept struct{ Slug, Detail string }
-		if err := json.Unmarshal([]byte(own), &kept); err == nil {
-			for _, kind := range problemKinds {
-				if kind.Slug == kept.Slug {
-					return &problem{kind: kind, detail: kept.Detail}
-				}
-			}
-		}
-	}
-	if _, after, ok := strings.Cut(text, ": "); ok {
-		text = after
-	}
-	detail := capitalized(text)
-	for _, kind := range problemKinds {
-		if kind.Status == status {
-			if detail == "" {
-				detail = kind.Title + "."
-			}
-			return &problem{kind: kind, detail: detail}
-		}
-	}
-	kind := kindInternal
-	kind.Status = status
-	return &problem{kind: kind, detail: detail}
-}
-
-const tusOwn = "ERR_ROCELENS: "
-
-// tusError carries a problem of ours through the tus handler.
-func tusError(err error) error {
-	if _, theirs := errors.AsType[handler.Error](err); theirs {
-		return err
-	}
-	p := asProblem(err)
-	text, marshalled := json.Marshal(struct{ Slug, Detail string }{p.kind.Slug, p.detail})
-	if marshalled != nil {
-		return marshalled
-	}
-	return handler.NewError("ERR_ROCELENS", string(text), p.kind.Status)
 }

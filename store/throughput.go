@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -42,9 +43,7 @@ func (s *Store) Throughput(ctx context.Context, capture uuid.UUID, query Through
 	if query.Flow != 0 {
 		condition += " AND flow_id = " + strconv.FormatUint(uint64(query.Flow), 10)
 	}
-	for _, bound := range within("time", query.From, query.To) {
-		condition += " AND " + bound
-	}
+	condition = strings.Join(append([]string{condition}, within("time", query.From, query.To)...), " AND ")
 	var n uint64
 	var first, last int64
 	err := s.conn.QueryRow(ctx, "SELECT count(), min(toUnixTimestamp64Nano(assumeNotNull(time))), max(toUnixTimestamp64Nano(assumeNotNull(time))) FROM "+

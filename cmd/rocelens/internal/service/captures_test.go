@@ -145,7 +145,7 @@ func TestWhatTheCaptureLostAndWasPausedIsTold(t *testing.T) {
 	require.Positive(t, c.Totals.PauseFrames)
 	var list api.PacketList
 	s.get(t, "/captures/"+c.Id.String()+"/packets?only=pause").into(t, &list)
-	require.EqualValues(t, c.Totals.PauseFrames, *list.Total)
+	require.Equal(t, c.Totals.PauseFrames, *list.Total)
 }
 
 // TestMissingThatWasAcknowledgedIsToldApart leaves packets out of a capture whose network lost none.
