@@ -41,7 +41,7 @@ func (d *decoder) metaRoCE(profile MetaRoCEProfile) error {
 	if d.end <= math.MaxUint16 && !p.Network.Fragment && length >= icrcLength {
 		p.ICRCOffset = uint16(d.end - icrcLength)
 	}
-	fault := p.MetaRoCE.fault()
+	fault := p.MetaRoCE.Fault()
 	headers := p.MetaRoCE.headers()
 	if d.notMetaRoCE(fault.Reason, headers) {
 		p.Protocol = ProtocolOther

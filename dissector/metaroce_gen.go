@@ -25,6 +25,11 @@ type MetaRoCE struct {
 	MR0     mr0.Packet
 }
 
+// MetaRoCEProfiles describes the wire profiles.
+func MetaRoCEProfiles() []*metaroce.Profile {
+	return []*metaroce.Profile{&mr0.Profile}
+}
+
 // profileOfPort is the profile whose own port it is.
 func profileOfPort(port uint16) MetaRoCEProfile {
 	switch port {
@@ -93,8 +98,8 @@ func (m *MetaRoCE) headers() int {
 	return 0
 }
 
-// fault is why decode returned an error.
-func (m *MetaRoCE) fault() metaroce.Fault {
+// Fault is what the profile's decoder found wrong.
+func (m *MetaRoCE) Fault() metaroce.Fault {
 	switch m.Profile {
 	case MetaRoCEMR0:
 		return m.MR0.Fault

@@ -1,8 +1,8 @@
 package filter
 
 // fields are the names that the packet tree gives its fields, and what each holds. A test holds the list
-// against the tree.
-var fields = map[string]Kind{
+// against the tree. Those of the MetaRoCE profiles are added to it.
+var fields = withMetaRoCE(map[string]Kind{
 	"ah":                                    KindPresence,
 	"ah.icv":                                KindBytes,
 	"ah.length":                             KindNumber,
@@ -502,4 +502,4 @@ var fields = map[string]Kind{
 	"vxlan.ver":                                KindNumber,
 	"vxlan.reserved8":                          KindNumber,
 	"vxlan.vni":                                KindNumber,
-}
+})

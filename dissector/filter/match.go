@@ -135,6 +135,9 @@ func (s *subject) direct(name string) (v value, present, known bool) {
 	if v, present, known = transportField(p, name); known {
 		return v, present, true
 	}
+	if v, present, known = metaRoCEField(p, name); known {
+		return v, present, true
+	}
 	if s.err != nil || p.Tunnel.Type != dissector.LayerNone {
 		return value{}, false, false
 	}
@@ -202,8 +205,8 @@ func transportField(p *dissector.Packet, name string) (v value, present, known b
 // networkField answers for the headers below the transport of a packet outside of tunnels, which has one of each.
 func networkField(p *dissector.Packet, name string) (v value, present, known bool) {
 	v4 := p.Network.Version == 4
-	v6 := p.Network.Version == 6 && p.Protocol == dissector.ProtocolRoCEv2
-	udp := p.Protocol == dissector.ProtocolRoCEv2
+	udp := p.Protocol == dissector.ProtocolRoCEv2 || p.Protocol == dissector.ProtocolMetaRoCE
+	v6 := p.Network.Version == 6 && udp
 	switch name {
 	case "ip.src":
 		return address(p.Network.Source), v4, true

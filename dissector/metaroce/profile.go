@@ -50,6 +50,7 @@ const (
 type Field struct {
 	Header uint8  // index into Profile.Headers
 	Name   string // psn
+	Label  string // name for people: Payload length
 	Filter string // name in filters: metaroce.psn
 	Title  string // for people, may be empty
 	Unit   string // bytes, ns, packets, Mbit/s or empty
@@ -57,6 +58,9 @@ type Field struct {
 	Offset uint16 // byte of the header in which it begins
 	Bit    uint8  // bit of that byte, counted from the most significant
 	Bits   uint16 // width
+	Counts bool   // a vector whose bit i stands for the value of the field Base, plus First, plus i
+	Base   int    // index into Profile.Fields
+	First  uint32
 	Codes  []Code // names of values, by value; for other kinds than KindCode of special ones
 }
 

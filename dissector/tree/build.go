@@ -228,7 +228,9 @@ func (b *builder) layer(l dissector.Layer) *Node {
 		if b.next.isIP && b.next.protocol == protocolAH {
 			return b.authentication(l)
 		}
-	case dissector.LayerNone, dissector.LayerMetaRoCE:
+	case dissector.LayerMetaRoCE:
+		return b.metaRoCE(l)
+	case dissector.LayerNone:
 	}
 	return b.bytes(l.Type.String(), "data", l)
 }

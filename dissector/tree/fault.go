@@ -42,7 +42,7 @@ func (b *builder) unlisted(rest dissector.Layer) *Node {
 		switch off := int(rest.Offset); {
 		case off >= at && off < at+infiniband.ICRCLength:
 			rest.Length = uint16(min(int(rest.Length), at+infiniband.ICRCLength-off))
-			g := b.group("ICRC", "infiniband.invariant.crc", rest)
+			g := b.group("ICRC", b.icrcField(), rest)
 			g.node.Meaning = fmt.Sprintf("%d of 4 bytes captured", rest.Length)
 			b.icrcVerdict(g)
 			return g.node
@@ -62,7 +62,11 @@ func (b *builder) faulty(rest dissector.Layer) *Node {
 		rest.Type = b.p.Fault.Layer
 		n := b.layer(rest)
 		if errors.Is(b.err, dissector.ErrTruncated) {
-			why.Meaning = fmt.Sprintf("%s cut by the capture after %s", rest.Type, byteCount(n.Length))
+			name := rest.Type.String()
+			if rest.Type == dissector.LayerMetaRoCE {
+				name = metaRoCEName(b.p)
+			}
+			why.Meaning = fmt.Sprintf("%s cut by the capture after %s", name, byteCount(n.Length))
 			why.Value = why.Meaning
 		}
 		n.Severity = why.Severity
@@ -107,12 +111,12 @@ func fixedLayer(t dissector.LayerType) bool {
 		dissector.LayerVXLAN, dissector.LayerGENEVE, dissector.LayerGRE, dissector.LayerERSPAN2, dissector.LayerERSPAN3,
 		dissector.LayerGRH, dissector.LayerLRH, dissector.LayerBTH, dissector.LayerRDETH, dissector.LayerDETH,
 		dissector.LayerXRCETH, dissector.LayerRETH, dissector.LayerAtomicETH, dissector.LayerAETH, dissector.LayerAtomicAckETH,
-		dissector.LayerFETH, dissector.LayerCNP:
+		dissector.LayerFETH, dissector.LayerCNP, dissector.LayerMetaRoCE:
 		return true
 	case dissector.LayerNone, dissector.LayerNull, dissector.LayerMPLS, dissector.LayerIPv6Extension, dissector.LayerFragment,
 		dissector.LayerICMP, dissector.LayerERSPAN1, dissector.LayerSRv6, dissector.LayerImmDt, dissector.LayerIETH,
 		dissector.LayerMAD, dissector.LayerPayload, dissector.LayerPad, dissector.LayerICRC, dissector.LayerTrailer,
-		dissector.LayerFCS, dissector.LayerMetaRoCE, dissector.LayerUnknown:
+		dissector.LayerFCS, dissector.LayerUnknown:
 	}
 	return false
 }
@@ -137,6 +141,8 @@ func faultText(p *dissector.Packet) string {
 	switch p.Fault.Layer {
 	case dissector.LayerNone, dissector.LayerUnknown, dissector.LayerPayload, dissector.LayerFragment:
 		return p.Fault.Reason.String()
+	case dissector.LayerMetaRoCE:
+		return metaRoCEFault(p)
 	default:
 		return p.Fault.Layer.String() + ": " + p.Fault.Reason.String()
 	}
@@ -184,7 +190,7 @@ func (b *builder) neighbour() string {
 	case dissector.ProtocolIWARP:
 		return "iWARP"
 	case dissector.ProtocolMetaRoCE:
-		return "MetaRoCE"
+		return metaRoCEName(b.p)
 	case dissector.ProtocolOther, dissector.ProtocolRoCEv1, dissector.ProtocolRoCEv2, dissector.ProtocolInfiniBand,
 		dissector.ProtocolPause:
 	}
@@ -212,10 +218,17 @@ func (b *builder) other(rest dissector.Layer) *Node {
 		}
 	case announced.port != 0 || b.lastType() == dissector.LayerUDP:
 		n := b.bytes("UDP payload", "udp.payload", rest)
-		if b.p.Fault.Reason == dissector.ReasonNotRoCE {
+		switch b.p.Fault.Reason {
+		case dissector.ReasonNotRoCE:
 			n.Meaning += ", " + b.p.Fault.Reason.String()
 			n.Severity = SeverityNote
-		} else if name := udpName(announced.port, announced.source); name != "" {
+			return n
+		case dissector.ReasonNotMetaRoCE: // the port is a dynamic one: nothing to worry about
+			n.Meaning += ", " + b.p.Fault.Reason.String()
+			return n
+		default:
+		}
+		if name := udpName(announced.port, announced.source); name != "" {
 			n.Name = name
 		}
 		return n

@@ -25,7 +25,7 @@ func byteCount(n int) string {
 }
 
 func (b *builder) payload(l dissector.Layer) *Node {
-	n := b.bytes("Payload", "infiniband.payload", l)
+	n := b.bytes("Payload", b.payloadField(), l)
 	b.cutPayload(n)
 	return n
 }
@@ -40,11 +40,11 @@ func (b *builder) cutPayload(n *Node) {
 
 // missingEnd stands for a payload and an ICRC of which the capture has nothing.
 func (b *builder) missingEnd() {
-	if !b.p.IsRDMA() || b.err != nil {
+	if !b.p.IsRDMA() && b.p.Protocol != dissector.ProtocolMetaRoCE || b.err != nil {
 		return
 	}
 	if b.p.PayloadLength > 0 && b.last(dissector.LayerPayload) < 0 && b.last(dissector.LayerMAD) < 0 {
-		n := &Node{Name: "Payload", Field: "infiniband.payload", Offset: len(b.p.Data)}
+		n := &Node{Name: "Payload", Field: b.payloadField(), Offset: len(b.p.Data)}
 		b.cutPayload(n)
 		b.append(n)
 	}
@@ -52,19 +52,35 @@ func (b *builder) missingEnd() {
 		return
 	}
 	for _, c := range b.root.Children {
-		if c.Field == "infiniband.invariant.crc" {
+		if c.Field == b.icrcField() {
 			return
 		}
 	}
-	g := newGroup("ICRC", "infiniband.invariant.crc", b.p.Data, len(b.p.Data), 0)
+	g := newGroup("ICRC", b.icrcField(), b.p.Data, len(b.p.Data), 0)
 	g.node.Meaning = "not there"
 	b.icrcVerdict(g)
 	b.append(g.node)
 }
 
+// icrcField is the name of the field that holds the invariant CRC.
+func (b *builder) icrcField() string {
+	if packet := b.p.MetaRoCE.Decoded(); packet != nil {
+		return packet.Profile().Filter + ".icrc"
+	}
+	return "infiniband.invariant.crc"
+}
+
+// payloadField is the name of the field that holds the transport payload.
+func (b *builder) payloadField() string {
+	if packet := b.p.MetaRoCE.Decoded(); packet != nil {
+		return packet.Profile().Filter + ".payload"
+	}
+	return "infiniband.payload"
+}
+
 // icrc shows the invariant CRC as it stands on the wire, least significant byte first, with the verdict.
 func (b *builder) icrc(l dissector.Layer) *Node {
-	g := b.group("ICRC", "infiniband.invariant.crc", l)
+	g := b.group("ICRC", b.icrcField(), l)
 	g.node.Value = g.value(0, len(g.data))
 	g.node.Meaning = fmt.Sprintf("0x%0*x", 2*len(g.data), g.node.Value)
 	b.icrcVerdict(g)
@@ -73,7 +89,7 @@ func (b *builder) icrc(l dissector.Layer) *Node {
 
 // icrcVerdict adds what comes out when the CRC is computed.
 func (b *builder) icrcVerdict(g *group) {
-	const field = "infiniband.invariant.crc.status"
+	field := b.icrcField() + ".status"
 	verdict := func(status, why string) *Node {
 		g.node.Meaning += ", " + why
 		return g.computed("Status", field, status, why)
@@ -89,7 +105,7 @@ func (b *builder) icrcVerdict(g *group) {
 		verdict("bad", why).Severity = SeverityError
 		g.node.Severity = SeverityError
 		if computed, ok := b.computedICRC(); ok {
-			g.computed("Computed", "infiniband.invariant.crc.computed", uint64(computed), fmt.Sprintf("0x%08x", computed))
+			g.computed("Computed", b.icrcField()+".computed", uint64(computed), fmt.Sprintf("0x%08x", computed))
 		}
 	case dissector.ICRCNotChecked, dissector.ICRCUndetermined:
 		verdict("undetermined", "cannot tell: "+b.whyUndetermined())
@@ -106,7 +122,10 @@ func (b *builder) computedICRC() (uint32, bool) {
 		before = 1
 	case dissector.ProtocolInfiniBand:
 		return b.computedFrom(b.last(dissector.LayerLRH))
-	case dissector.ProtocolOther, dissector.ProtocolMetaRoCE, dissector.ProtocolUET, dissector.ProtocolVeRoCE,
+	case dissector.ProtocolMetaRoCE:
+		computed, ok := dissector.ComputeMetaRoCEICRC(b.p)
+		return bits.ReverseBytes32(computed), ok
+	case dissector.ProtocolOther, dissector.ProtocolUET, dissector.ProtocolVeRoCE,
 		dissector.ProtocolIWARP, dissector.ProtocolPause:
 		return 0, false
 	}

@@ -13,7 +13,7 @@ import (
 type Line struct {
 	Source      string `json:"source"`      // innermost address: IP, GID, or MAC when there is none
 	Destination string `json:"destination"` // likewise
-	Protocol    string `json:"protocol"`    // "RoCEv2", "RoCEv1", "InfiniBand", "CNP", "PFC", "TCP", "ARP" ...
+	Protocol    string `json:"protocol"`    // "RoCEv2", "RoCEv1", "MetaRoCE, profile mr0", "InfiniBand", "CNP", "PFC", "TCP", "ARP" ...
 	Info        string `json:"info"`        // "RC RDMA WRITE First PSN=0x000064 (100) QP=0x000011 len=1024 [ECN CE]"
 }
 
@@ -28,6 +28,8 @@ func Summary(p *dissector.Packet, err error) Line {
 		return line
 	case p.Has&infiniband.HasBTH != 0:
 		transportSummary(&info, p)
+	case p.Protocol == dissector.ProtocolMetaRoCE && p.MetaRoCE.Decoded() != nil:
+		metaRoCESummary(&info, p.MetaRoCE.Decoded())
 	case errors.Is(err, dissector.ErrNotRDMA):
 		line.Protocol, line.Info = otherSummary(p, err)
 		return line
@@ -65,7 +67,7 @@ func protocolName(p *dissector.Packet) string {
 	case dissector.ProtocolInfiniBand:
 		return "InfiniBand"
 	case dissector.ProtocolMetaRoCE:
-		return "MetaRoCE"
+		return metaRoCEName(p)
 	case dissector.ProtocolMRC:
 		return "MRC"
 	case dissector.ProtocolUET:

@@ -169,11 +169,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 			break
 		}
 		p.CONN.read((*[CONNLength]byte)(data[16:48]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		return p.check(&shapes[TypeConnReq])
 	case TypeConnRep:
 		const set, headers = HasCH | HasCONN, 48
@@ -181,11 +181,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 			break
 		}
 		p.CONN.read((*[CONNLength]byte)(data[16:48]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		return p.check(&shapes[TypeConnRep])
 	case TypeConnRej:
 		const set, headers = HasCH | HasREJ, 28
@@ -193,11 +193,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 			break
 		}
 		p.REJ.read((*[REJLength]byte)(data[16:28]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		return p.check(&shapes[TypeConnRej])
 	case TypeDisconnect:
 		const set, headers = HasCH | HasDISC, 24
@@ -205,11 +205,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 			break
 		}
 		p.DISC.read((*[DISCLength]byte)(data[16:24]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		return p.check(&shapes[TypeDisconnect])
 	case TypeWrite:
 		const set, headers = HasCH | HasDH | HasWETH, 48
@@ -219,11 +219,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
 		p.WETH.read((*[WETHLength]byte)(data[36:48]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
 			return nil
 		}
@@ -236,11 +236,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
 		p.SETH.read((*[SETHLength]byte)(data[36:44]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
 			return nil
 		}
@@ -252,11 +252,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
 		p.RRETH.read((*[RRETHLength]byte)(data[36:52]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
 			return nil
 		}
@@ -268,11 +268,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
 		p.RSETH.read((*[RSETHLength]byte)(data[36:40]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
 			return nil
 		}
@@ -284,11 +284,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
 		p.AETH.read((*[AETHLength]byte)(data[36:68]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
 			return nil
 		}
@@ -300,11 +300,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
 		p.ARETH.read((*[ARETHLength]byte)(data[36:44]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
 			return nil
 		}
@@ -315,11 +315,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 			break
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && flags&FlagIMM == 0 && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) {
 			return nil
 		}
@@ -330,11 +330,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 			break
 		}
 		p.ACKH.read((*[ACKHLength]byte)(data[16:76]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		return p.check(&shapes[TypeACK])
 	case TypeNAK:
 		const set, headers = HasCH | HasNAKH, 32
@@ -342,11 +342,11 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 			break
 		}
 		p.NAKH.read((*[NAKHLength]byte)(data[16:32]))
-		p.Has = set
-		p.PayloadOffset = headers
 		if stale&^set != 0 {
 			p.clear(stale &^ set)
 		}
+		p.Has = set
+		p.PayloadOffset = headers
 		return p.check(&shapes[TypeNAK])
 	}
 	p.clear(stale &^ HasCH)
@@ -659,8 +659,13 @@ func (p *Packet) AppendDatagram(b, payload []byte, source, destination netip.Add
 	if !p.CH.Type.Known() {
 		return b, ErrType
 	}
-	const longest = min(math.MaxUint16-8-60, 1<<16-1) // UDP and IPv4 headers
-	if s := &shapes[p.CH.Type]; len(payload) > 0 && !s.payload || len(payload)+int(s.length) > longest {
+	const longest = min(math.MaxUint16-8-60-metaroce.ICRCLength, 1<<16-1) // UDP and IPv4 headers
+	s := &shapes[p.CH.Type]
+	headers := int(s.length)
+	if p.announced() {
+		headers += IMMHLength
+	}
+	if len(payload) > 0 && !s.payload || len(payload)+headers > longest {
 		return b, ErrLength
 	}
 	p.CH.Version = Version

@@ -118,258 +118,258 @@ var Profile = metaroce.Profile{
 	},
 	Fields: []metaroce.Field{
 		{
-			Header: 0, Name: "version", Filter: "metaroce.version", Title: "profile version, 0", Unit: "",
+			Header: 0, Name: "version", Label: "Version", Filter: "metaroce.version", Title: "profile version, 0", Unit: "",
 			Kind: metaroce.KindUint, Offset: 0, Bit: 0, Bits: 4,
 		},
 		{
-			Header: 0, Name: "type", Filter: "metaroce.type", Title: "packet type, see types", Unit: "",
+			Header: 0, Name: "type", Label: "Type", Filter: "metaroce.type", Title: "packet type, see types", Unit: "",
 			Kind: metaroce.KindCode, Offset: 0, Bit: 4, Bits: 4,
 			Codes: []metaroce.Code{{Value: 0x0, Name: "CONN_REQ"}, {Value: 0x1, Name: "CONN_REP"}, {Value: 0x2, Name: "CONN_REJ"}, {Value: 0x3, Name: "DISCONNECT"}, {Value: 0x4, Name: "WRITE"}, {Value: 0x5, Name: "SEND"}, {Value: 0x6, Name: "READ_REQ"}, {Value: 0x7, Name: "READ_RESP"}, {Value: 0x8, Name: "ATOMIC_REQ"}, {Value: 0x9, Name: "ATOMIC_RESP"}, {Value: 0xa, Name: "PROBE"}, {Value: 0xb, Name: "ACK"}, {Value: 0xc, Name: "NAK"}},
 		},
 		{
-			Header: 0, Name: "flags", Filter: "metaroce.flags", Title: "see flags", Unit: "",
+			Header: 0, Name: "flags", Label: "Flags", Filter: "metaroce.flags", Title: "see flags", Unit: "",
 			Kind: metaroce.KindFlags, Offset: 1, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 0, Name: "payload_length", Filter: "metaroce.payload_length", Title: "payload after the last header, before the ICRC", Unit: "bytes",
+			Header: 0, Name: "payload_length", Label: "Payload length", Filter: "metaroce.payload_length", Title: "payload after the last header, before the ICRC", Unit: "bytes",
 			Kind: metaroce.KindUint, Offset: 2, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 0, Name: "dest_conn_id", Filter: "metaroce.dest_conn_id", Title: "connection id that the receiver of this packet chose; in CONN_REQ 0", Unit: "",
+			Header: 0, Name: "dest_conn_id", Label: "Destination connection id", Filter: "metaroce.dest_conn_id", Title: "connection id that the receiver of this packet chose; in CONN_REQ 0", Unit: "",
 			Kind: metaroce.KindHex, Offset: 4, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 0, Name: "path_id", Filter: "metaroce.path_id", Title: "path, counted from 0; in ACK and NAK the path that is acknowledged", Unit: "",
+			Header: 0, Name: "path_id", Label: "Path id", Filter: "metaroce.path_id", Title: "path, counted from 0; in ACK and NAK the path that is acknowledged", Unit: "",
 			Kind: metaroce.KindUint, Offset: 8, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 0, Name: "plane_id", Filter: "metaroce.plane_id", Title: "network plane (NIC port) that the packet was sent on", Unit: "",
+			Header: 0, Name: "plane_id", Label: "Plane id", Filter: "metaroce.plane_id", Title: "network plane (NIC port) that the packet was sent on", Unit: "",
 			Kind: metaroce.KindUint, Offset: 9, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 0, Name: "partition_key", Filter: "metaroce.partition_key", Title: "partition key, as InfiniBand's P_Key", Unit: "",
+			Header: 0, Name: "partition_key", Label: "Partition key", Filter: "metaroce.partition_key", Title: "partition key, as InfiniBand's P_Key", Unit: "",
 			Kind: metaroce.KindHex, Offset: 10, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 0, Name: "psn", Filter: "metaroce.psn", Title: "sequenced types: path sequence number; ACK: acknowledgment number of this path and direction; other types: 0", Unit: "",
+			Header: 0, Name: "psn", Label: "PSN", Filter: "metaroce.psn", Title: "sequenced types: path sequence number; ACK: acknowledgment number of this path and direction; other types: 0", Unit: "",
 			Kind: metaroce.KindUint, Offset: 12, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 1, Name: "source_conn_id", Filter: "metaroce.source_conn_id", Title: "connection id that the sender of this packet chose", Unit: "",
+			Header: 1, Name: "source_conn_id", Label: "Source connection id", Filter: "metaroce.source_conn_id", Title: "connection id that the sender of this packet chose", Unit: "",
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 1, Name: "path_count", Filter: "metaroce.path_count", Title: "paths that the sender will use, 1 to 128", Unit: "",
+			Header: 1, Name: "path_count", Label: "Path count", Filter: "metaroce.path_count", Title: "paths that the sender will use, 1 to 128", Unit: "",
 			Kind: metaroce.KindUint, Offset: 4, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 1, Name: "plane_count", Filter: "metaroce.plane_count", Title: "planes that the sender has, 1 or more", Unit: "",
+			Header: 1, Name: "plane_count", Label: "Plane count", Filter: "metaroce.plane_count", Title: "planes that the sender has, 1 or more", Unit: "",
 			Kind: metaroce.KindUint, Offset: 5, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 1, Name: "mtu", Filter: "metaroce.mtu", Title: "largest payload that the sender takes: 256, 512, 1024, 2048, 4096 or 8192", Unit: "bytes",
+			Header: 1, Name: "mtu", Label: "MTU", Filter: "metaroce.mtu", Title: "largest payload that the sender takes: 256, 512, 1024, 2048, 4096 or 8192", Unit: "bytes",
 			Kind: metaroce.KindUint, Offset: 6, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 1, Name: "link_rate", Filter: "metaroce.link_rate", Title: "inbound rate of the sender, all planes together", Unit: "Mbit/s",
+			Header: 1, Name: "link_rate", Label: "Link rate", Filter: "metaroce.link_rate", Title: "inbound rate of the sender, all planes together", Unit: "Mbit/s",
 			Kind: metaroce.KindUint, Offset: 8, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 1, Name: "initial_psn", Filter: "metaroce.initial_psn", Title: "first path sequence number of path 0; path i starts at initial_psn + i * 2^20 (mod 2^32)", Unit: "",
+			Header: 1, Name: "initial_psn", Label: "Initial PSN", Filter: "metaroce.initial_psn", Title: "first path sequence number of path 0; path i starts at initial_psn + i * 2^20 (mod 2^32)", Unit: "",
 			Kind: metaroce.KindUint, Offset: 12, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 1, Name: "stream_count", Filter: "metaroce.stream_count", Title: "streams that the sender takes", Unit: "",
+			Header: 1, Name: "stream_count", Label: "Stream count", Filter: "metaroce.stream_count", Title: "streams that the sender takes", Unit: "",
 			Kind: metaroce.KindUint, Offset: 16, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 1, Name: "max_window", Filter: "metaroce.max_window", Title: "packets in flight a path that the sender can track, at most 256", Unit: "packets",
+			Header: 1, Name: "max_window", Label: "Max window", Filter: "metaroce.max_window", Title: "packets in flight a path that the sender can track, at most 256", Unit: "packets",
 			Kind: metaroce.KindUint, Offset: 18, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 1, Name: "nonce", Filter: "metaroce.nonce", Title: "random; CONN_REP and CONN_REJ echo the request's", Unit: "",
+			Header: 1, Name: "nonce", Label: "Nonce", Filter: "metaroce.nonce", Title: "random; CONN_REP and CONN_REJ echo the request's", Unit: "",
 			Kind: metaroce.KindHex, Offset: 20, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 1, Name: "reserved", Filter: "metaroce.conn.reserved", Title: "", Unit: "",
+			Header: 1, Name: "reserved", Label: "Reserved", Filter: "metaroce.conn.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 28, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 2, Name: "reason", Filter: "metaroce.rej.reason", Title: "why the connection is refused", Unit: "",
+			Header: 2, Name: "reason", Label: "Reason", Filter: "metaroce.rej.reason", Title: "why the connection is refused", Unit: "",
 			Kind: metaroce.KindCode, Offset: 0, Bit: 0, Bits: 8,
 			Codes: []metaroce.Code{{Value: 0x1, Name: "no_resources"}, {Value: 0x2, Name: "version"}, {Value: 0x3, Name: "mtu"}, {Value: 0x4, Name: "partition"}, {Value: 0x5, Name: "busy"}},
 		},
 		{
-			Header: 2, Name: "reserved", Filter: "metaroce.rej.reserved", Title: "", Unit: "",
+			Header: 2, Name: "reserved", Label: "Reserved", Filter: "metaroce.rej.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 1, Bit: 0, Bits: 24,
 		},
 		{
-			Header: 2, Name: "nonce", Filter: "metaroce.nonce", Title: "the request's", Unit: "",
+			Header: 2, Name: "nonce", Label: "Nonce", Filter: "metaroce.nonce", Title: "the request's", Unit: "",
 			Kind: metaroce.KindHex, Offset: 4, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 3, Name: "source_conn_id", Filter: "metaroce.source_conn_id", Title: "connection id that the sender of this packet chose", Unit: "",
+			Header: 3, Name: "source_conn_id", Label: "Source connection id", Filter: "metaroce.source_conn_id", Title: "connection id that the sender of this packet chose", Unit: "",
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 3, Name: "reason", Filter: "metaroce.disc.reason", Title: "why the connection ends", Unit: "",
+			Header: 3, Name: "reason", Label: "Reason", Filter: "metaroce.disc.reason", Title: "why the connection ends", Unit: "",
 			Kind: metaroce.KindCode, Offset: 4, Bit: 0, Bits: 8,
 			Codes: []metaroce.Code{{Value: 0x0, Name: "normal"}, {Value: 0x1, Name: "error"}, {Value: 0x2, Name: "all_paths_failed"}},
 		},
 		{
-			Header: 3, Name: "reserved", Filter: "metaroce.disc.reserved", Title: "", Unit: "",
+			Header: 3, Name: "reserved", Label: "Reserved", Filter: "metaroce.disc.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 5, Bit: 0, Bits: 24,
 		},
 		{
-			Header: 4, Name: "timestamp", Filter: "metaroce.timestamp", Title: "sender's clock when the packet left, mod 2^32", Unit: "ns",
+			Header: 4, Name: "timestamp", Label: "Timestamp", Filter: "metaroce.timestamp", Title: "sender's clock when the packet left, mod 2^32", Unit: "ns",
 			Kind: metaroce.KindUint, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 4, Name: "stream_id", Filter: "metaroce.stream_id", Title: "ordered stream within the connection", Unit: "",
+			Header: 4, Name: "stream_id", Label: "Stream id", Filter: "metaroce.stream_id", Title: "ordered stream within the connection", Unit: "",
 			Kind: metaroce.KindUint, Offset: 4, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 4, Name: "reserved", Filter: "metaroce.dh.reserved", Title: "", Unit: "",
+			Header: 4, Name: "reserved", Label: "Reserved", Filter: "metaroce.dh.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 6, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 4, Name: "msn", Filter: "metaroce.msn", Title: "message sequence number within the stream and direction, from 0; READ_RESP and ATOMIC_RESP carry the request's", Unit: "",
+			Header: 4, Name: "msn", Label: "MSN", Filter: "metaroce.msn", Title: "message sequence number within the stream and direction, from 0; READ_RESP and ATOMIC_RESP carry the request's", Unit: "",
 			Kind: metaroce.KindUint, Offset: 8, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 4, Name: "message_offset", Filter: "metaroce.message_offset", Title: "offset of this packet's payload in its message", Unit: "bytes",
+			Header: 4, Name: "message_offset", Label: "Message offset", Filter: "metaroce.message_offset", Title: "offset of this packet's payload in its message", Unit: "bytes",
 			Kind: metaroce.KindUint, Offset: 12, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 4, Name: "message_length", Filter: "metaroce.message_length", Title: "length of the whole message; READ_REQ: bytes asked for", Unit: "bytes",
+			Header: 4, Name: "message_length", Label: "Message length", Filter: "metaroce.message_length", Title: "length of the whole message; READ_REQ: bytes asked for", Unit: "bytes",
 			Kind: metaroce.KindUint, Offset: 16, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 5, Name: "virtual_address", Filter: "metaroce.virtual_address", Title: "where THIS packet's payload goes: the message's base address + message_offset", Unit: "",
+			Header: 5, Name: "virtual_address", Label: "Virtual address", Filter: "metaroce.virtual_address", Title: "where THIS packet's payload goes: the message's base address + message_offset", Unit: "",
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 5, Name: "rkey", Filter: "metaroce.rkey", Title: "remote key", Unit: "",
+			Header: 5, Name: "rkey", Label: "Remote key", Filter: "metaroce.rkey", Title: "remote key", Unit: "",
 			Kind: metaroce.KindHex, Offset: 8, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 6, Name: "receive_index", Filter: "metaroce.receive_index", Title: "which posted receive buffer of the stream takes the message, counted from 0", Unit: "",
+			Header: 6, Name: "receive_index", Label: "Receive index", Filter: "metaroce.receive_index", Title: "which posted receive buffer of the stream takes the message, counted from 0", Unit: "",
 			Kind: metaroce.KindUint, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 6, Name: "reserved", Filter: "metaroce.seth.reserved", Title: "", Unit: "",
+			Header: 6, Name: "reserved", Label: "Reserved", Filter: "metaroce.seth.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 4, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 7, Name: "virtual_address", Filter: "metaroce.virtual_address", Title: "first byte to read", Unit: "",
+			Header: 7, Name: "virtual_address", Label: "Virtual address", Filter: "metaroce.virtual_address", Title: "first byte to read", Unit: "",
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 7, Name: "rkey", Filter: "metaroce.rkey", Title: "remote key", Unit: "",
+			Header: 7, Name: "rkey", Label: "Remote key", Filter: "metaroce.rkey", Title: "remote key", Unit: "",
 			Kind: metaroce.KindHex, Offset: 8, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 7, Name: "read_id", Filter: "metaroce.read_id", Title: "requester's id of the buffer that takes the answer", Unit: "",
+			Header: 7, Name: "read_id", Label: "Read id", Filter: "metaroce.read_id", Title: "requester's id of the buffer that takes the answer", Unit: "",
 			Kind: metaroce.KindUint, Offset: 12, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 8, Name: "read_id", Filter: "metaroce.read_id", Title: "the request's; the payload goes to that buffer at message_offset", Unit: "",
+			Header: 8, Name: "read_id", Label: "Read id", Filter: "metaroce.read_id", Title: "the request's; the payload goes to that buffer at message_offset", Unit: "",
 			Kind: metaroce.KindUint, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 9, Name: "virtual_address", Filter: "metaroce.virtual_address", Title: "8-byte aligned", Unit: "",
+			Header: 9, Name: "virtual_address", Label: "Virtual address", Filter: "metaroce.virtual_address", Title: "8-byte aligned", Unit: "",
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 9, Name: "rkey", Filter: "metaroce.rkey", Title: "remote key", Unit: "",
+			Header: 9, Name: "rkey", Label: "Remote key", Filter: "metaroce.rkey", Title: "remote key", Unit: "",
 			Kind: metaroce.KindHex, Offset: 8, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 9, Name: "operation", Filter: "metaroce.operation", Title: "what is done to the 8 bytes", Unit: "",
+			Header: 9, Name: "operation", Label: "Operation", Filter: "metaroce.operation", Title: "what is done to the 8 bytes", Unit: "",
 			Kind: metaroce.KindCode, Offset: 12, Bit: 0, Bits: 8,
 			Codes: []metaroce.Code{{Value: 0x0, Name: "fetch_and_add"}, {Value: 0x1, Name: "compare_and_swap"}},
 		},
 		{
-			Header: 9, Name: "reserved", Filter: "metaroce.aeth.reserved", Title: "", Unit: "",
+			Header: 9, Name: "reserved", Label: "Reserved", Filter: "metaroce.aeth.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 13, Bit: 0, Bits: 24,
 		},
 		{
-			Header: 9, Name: "swap_or_add", Filter: "metaroce.swap_or_add", Title: "value to swap in, or to add", Unit: "",
+			Header: 9, Name: "swap_or_add", Label: "Swap or add", Filter: "metaroce.swap_or_add", Title: "value to swap in, or to add", Unit: "",
 			Kind: metaroce.KindHex, Offset: 16, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 9, Name: "compare", Filter: "metaroce.compare", Title: "compare and swap: value to be found", Unit: "",
+			Header: 9, Name: "compare", Label: "Compare", Filter: "metaroce.compare", Title: "compare and swap: value to be found", Unit: "",
 			Kind: metaroce.KindHex, Offset: 24, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 10, Name: "original_value", Filter: "metaroce.original_value", Title: "the 8 bytes before the operation", Unit: "",
+			Header: 10, Name: "original_value", Label: "Original value", Filter: "metaroce.original_value", Title: "the 8 bytes before the operation", Unit: "",
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 64,
 		},
 		{
-			Header: 11, Name: "immediate", Filter: "metaroce.immediate", Title: "handed to the receiver with the completion", Unit: "",
+			Header: 11, Name: "immediate", Label: "Immediate", Filter: "metaroce.immediate", Title: "handed to the receiver with the completion", Unit: "",
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 12, Name: "cumulative_psn", Filter: "metaroce.cumulative_psn", Title: "next path sequence number expected: all before it have arrived", Unit: "",
+			Header: 12, Name: "cumulative_psn", Label: "Cumulative PSN", Filter: "metaroce.cumulative_psn", Title: "next path sequence number expected: all before it have arrived", Unit: "",
 			Kind: metaroce.KindUint, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 12, Name: "sack", Filter: "metaroce.sack", Title: "selective acknowledgment bitvector: bit i stands for cumulative_psn + 1 + i; bit i is bit i mod 8, counted from the LEAST significant, of byte i div 8", Unit: "",
-			Kind: metaroce.KindVector, Offset: 4, Bit: 0, Bits: 256,
+			Header: 12, Name: "sack", Label: "SACK", Filter: "metaroce.sack", Title: "selective acknowledgment bitvector: bit i stands for cumulative_psn + 1 + i; bit i is bit i mod 8, counted from the LEAST significant, of byte i div 8", Unit: "",
+			Kind: metaroce.KindVector, Offset: 4, Bit: 0, Bits: 256, Counts: true, Base: 47, First: 1,
 		},
 		{
-			Header: 12, Name: "echo_timestamp", Filter: "metaroce.echo_timestamp", Title: "timestamp of the packet that triggered this ACK", Unit: "ns",
+			Header: 12, Name: "echo_timestamp", Label: "Echo timestamp", Filter: "metaroce.echo_timestamp", Title: "timestamp of the packet that triggered this ACK", Unit: "ns",
 			Kind: metaroce.KindUint, Offset: 36, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 12, Name: "ack_delay", Filter: "metaroce.ack_delay", Title: "time from that packet's arrival to this ACK's leaving", Unit: "ns",
+			Header: 12, Name: "ack_delay", Label: "ACK delay", Filter: "metaroce.ack_delay", Title: "time from that packet's arrival to this ACK's leaving", Unit: "ns",
 			Kind: metaroce.KindUint, Offset: 40, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 12, Name: "rate_hint", Filter: "metaroce.rate_hint", Title: "share of the receiver's inbound rate that it grants this connection; 0xFFFFFFFF: no limit", Unit: "Mbit/s",
+			Header: 12, Name: "rate_hint", Label: "Rate hint", Filter: "metaroce.rate_hint", Title: "share of the receiver's inbound rate that it grants this connection; 0xFFFFFFFF: no limit", Unit: "Mbit/s",
 			Kind: metaroce.KindUint, Offset: 44, Bit: 0, Bits: 32,
 			Codes: []metaroce.Code{{Value: 0xffffffff, Name: "no_limit"}},
 		},
 		{
-			Header: 12, Name: "ce_count", Filter: "metaroce.ce_count", Title: "packets that arrived on this path marked CE, since the connection began, mod 2^32", Unit: "packets",
+			Header: 12, Name: "ce_count", Label: "CE count", Filter: "metaroce.ce_count", Title: "packets that arrived on this path marked CE, since the connection began, mod 2^32", Unit: "packets",
 			Kind: metaroce.KindUint, Offset: 48, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 12, Name: "packet_count", Filter: "metaroce.packet_count", Title: "sequenced packets that arrived on this path, duplicates too, since the connection began, mod 2^32", Unit: "packets",
+			Header: 12, Name: "packet_count", Label: "Packet count", Filter: "metaroce.packet_count", Title: "sequenced packets that arrived on this path, duplicates too, since the connection began, mod 2^32", Unit: "packets",
 			Kind: metaroce.KindUint, Offset: 52, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 12, Name: "trigger", Filter: "metaroce.trigger", Title: "why the receiver sent this ACK now", Unit: "",
+			Header: 12, Name: "trigger", Label: "Trigger", Filter: "metaroce.trigger", Title: "why the receiver sent this ACK now", Unit: "",
 			Kind: metaroce.KindCode, Offset: 56, Bit: 0, Bits: 8,
 			Codes: []metaroce.Code{{Value: 0x0, Name: "coalesced"}, {Value: 0x1, Name: "requested"}, {Value: 0x2, Name: "gap"}, {Value: 0x3, Name: "duplicate"}, {Value: 0x4, Name: "ce_change"}, {Value: 0x5, Name: "message_end"}, {Value: 0x6, Name: "timer"}, {Value: 0x7, Name: "window_update"}},
 		},
 		{
-			Header: 12, Name: "reserved", Filter: "metaroce.ackh.reserved", Title: "", Unit: "",
+			Header: 12, Name: "reserved", Label: "Reserved", Filter: "metaroce.ackh.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 57, Bit: 0, Bits: 24,
 		},
 		{
-			Header: 13, Name: "reason", Filter: "metaroce.nakh.reason", Title: "why the packet is refused", Unit: "",
+			Header: 13, Name: "reason", Label: "Reason", Filter: "metaroce.nakh.reason", Title: "why the packet is refused", Unit: "",
 			Kind: metaroce.KindCode, Offset: 0, Bit: 0, Bits: 8,
 			Codes: []metaroce.Code{{Value: 0x1, Name: "receiver_not_ready"}, {Value: 0x2, Name: "remote_access_error"}, {Value: 0x3, Name: "invalid_request"}, {Value: 0x4, Name: "remote_operation_error"}, {Value: 0x5, Name: "stream_unknown"}},
 		},
 		{
-			Header: 13, Name: "reserved", Filter: "metaroce.nakh.reserved", Title: "", Unit: "",
+			Header: 13, Name: "reserved", Label: "Reserved", Filter: "metaroce.nakh.reserved", Title: "", Unit: "",
 			Kind: metaroce.KindReserved, Offset: 1, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 13, Name: "stream_id", Filter: "metaroce.stream_id", Title: "stream of the message that is refused", Unit: "",
+			Header: 13, Name: "stream_id", Label: "Stream id", Filter: "metaroce.stream_id", Title: "stream of the message that is refused", Unit: "",
 			Kind: metaroce.KindUint, Offset: 2, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 13, Name: "msn", Filter: "metaroce.msn", Title: "message that is refused", Unit: "",
+			Header: 13, Name: "msn", Label: "MSN", Filter: "metaroce.msn", Title: "message that is refused", Unit: "",
 			Kind: metaroce.KindUint, Offset: 4, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 13, Name: "refused_psn", Filter: "metaroce.refused_psn", Title: "path sequence number of the packet that is refused, on path_id", Unit: "",
+			Header: 13, Name: "refused_psn", Label: "Refused PSN", Filter: "metaroce.refused_psn", Title: "path sequence number of the packet that is refused, on path_id", Unit: "",
 			Kind: metaroce.KindUint, Offset: 8, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 13, Name: "retry_after", Filter: "metaroce.retry_after", Title: "receiver not ready: wait this long; other reasons: 0", Unit: "ns",
+			Header: 13, Name: "retry_after", Label: "Retry after", Filter: "metaroce.retry_after", Title: "receiver not ready: wait this long; other reasons: 0", Unit: "ns",
 			Kind: metaroce.KindUint, Offset: 12, Bit: 0, Bits: 32,
 		},
 	},

@@ -99,6 +99,9 @@ func (p *Profile) checkFields(f *faults, h *Header, place string) {
 		case start > next:
 			f.add(at, "begins at byte %d bit %d: gap of %d bits after %s", field.At, field.Bit, start-next, before)
 		}
+		if base := field.CountsFrom; base != "" && (field.Bits <= maxWord || h.field(base) == nil || h.field(base).Bits > 32) {
+			f.add(at, "counts_from is for vectors, and names a number of the same header of at most 32 bits")
+		}
 		next = field.start() + field.Bits
 		before = field.Name
 		if seen[field.Name] {

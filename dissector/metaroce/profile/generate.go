@@ -128,6 +128,8 @@ type fieldView struct {
 	Vector     bool
 	Bytes      int
 	SpecialOne []code
+	Label      string
+	Base       int // index of the field that a vector counts from, -1
 }
 
 type flagView struct {
@@ -220,7 +222,11 @@ func (p *Profile) fieldView(h *Header, f *Field, header, index int) fieldView {
 	fv := fieldView{
 		Field: *f, Header: h.Name, HeaderNo: header, Index: index,
 		GoType: p.goType(h, f), Load: p.load(h, f), Kind: p.kind(h, f), Filter: p.filterName(h, f), Codes: p.codes(h, f),
-		Vector: f.Bits > maxWord, Bytes: f.Bits / 8,
+		Vector: f.Bits > maxWord, Bytes: f.Bits / 8, Label: label(f.Name), Base: -1,
+	}
+	if f.CountsFrom != "" {
+		fv.Base = index - slices.IndexFunc(h.Fields, func(o Field) bool { return o.Name == f.Name }) +
+			slices.IndexFunc(h.Fields, func(o Field) bool { return o.Name == f.CountsFrom })
 	}
 	for _, value := range keys(f.Special) {
 		fv.SpecialOne = append(fv.SpecialOne, code{value, f.Special[value]})

@@ -44,3 +44,20 @@ func enumType(name string) string { return goName(strings.TrimSuffix(name, "s"))
 
 // sentence makes a comment of a title: with a full stop.
 func sentence(s string) string { return strings.TrimSuffix(s, ".") + "." }
+
+// labels are words of names as people read them.
+var labels = map[string]string{
+	"ack": "ACK", "ce": "CE", "conn": "connection", "dest": "destination", "msn": "MSN", "mtu": "MTU", "psn": "PSN", "rkey": "remote key", "sack": "SACK",
+}
+
+// label turns dest_conn_id into "Destination connection id".
+func label(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words {
+		if l, ok := labels[w]; ok {
+			words[i] = l
+		}
+	}
+	s := strings.Join(words, " ")
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -60,6 +60,9 @@ type Field struct {
 	Max     *uint64           `yaml:"max"`
 	OneOf   []uint64          `yaml:"one_of"`
 	Only    string            `yaml:"only"`
+
+	CountsFrom string `yaml:"counts_from"`
+	First      uint64 `yaml:"first"`
 }
 
 // Flag is one bit of the flags.
