@@ -29,7 +29,9 @@ func (f *Field) Read(header []byte) (uint64, bool) {
 
 // Meaning puts a value into words: the name of a code, the unit, the hexadecimal form. It may be "".
 func (f *Field) Meaning(v uint64) string {
-	if name := f.CodeName(v); name != "" {
+	if name := f.CodeName(v); name != "" && name == strings.ToUpper(name) {
+		return name // of a type: CONN_REQ
+	} else if name != "" {
 		return strings.ReplaceAll(name, "_", " ")
 	}
 	switch f.Kind {

@@ -106,6 +106,11 @@ func (g *generator) frame(opcode infiniband.Opcode, n network, w wrapping) []byt
 		opcode = infiniband.UDSendOnly
 	}
 	f := g.packet(opcode, n)
+	return g.wrap(&f, n, w)
+}
+
+// wrap makes a frame and puts it into a tunnel.
+func (g *generator) wrap(f *build.Frame, n network, w wrapping) []byte {
 	switch w {
 	case vlan:
 		f.VLANs = []uint16{uint16(g.bits(16))}

@@ -149,7 +149,10 @@ func metaRoCEType(packet metaroce.Decoded) string {
 	profile := packet.Profile()
 	for i := range profile.Fields {
 		if f := &profile.Fields[i]; f.Header == 0 && f.Name == "type" {
-			code, _ := packet.Uint(i)
+			code, ok := packet.Uint(i)
+			if !ok {
+				return ""
+			}
 			if name := f.CodeName(code); name != "" {
 				return name
 			}

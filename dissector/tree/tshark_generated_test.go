@@ -25,8 +25,9 @@ func writePcap(t *testing.T, frames []framefile.Frame) string {
 	w := pcapgo.NewWriterNanos(file)
 	require.NoError(t, w.WriteFileHeader(0, layers.LinkTypeEthernet))
 	for _, f := range frames {
-		n := len(f.Data)
-		require.NoError(t, w.WritePacket(gopacket.CaptureInfo{Timestamp: time.Unix(0, f.Meta.Time), CaptureLength: n, Length: n}, f.Data))
+		require.NoError(t, w.WritePacket(gopacket.CaptureInfo{
+			Timestamp: time.Unix(0, f.Meta.Time), CaptureLength: len(f.Data), Length: int(f.Meta.OriginalLength),
+		}, f.Data))
 	}
 	require.NoError(t, file.Close())
 	return path

@@ -238,11 +238,11 @@ func (p *Profile) checkFlags(f *faults) {
 			f.add(place, "bit %d is not among the %d bits of the flags", flag.Bit, field.Bits)
 		}
 		switch flag.Means {
-		case "", meansBegins, meansEnds:
+		case "", meansBegins, meansEnds, meansSentAgain:
 		default:
-			f.add(place, "means: %q is not known (%s, %s are)", flag.Means, meansBegins, meansEnds)
+			f.add(place, "means: %q is not known (%s, %s, %s are)", flag.Means, meansBegins, meansEnds, meansSentAgain)
 		}
-		if flag.Means != "" && p.message() == nil {
+		if (flag.Means == meansBegins || flag.Means == meansEnds) && p.message() == nil {
 			f.add(place, "no header has a message_offset")
 		}
 		for _, name := range slices.Concat(flag.Except, flag.Types) {

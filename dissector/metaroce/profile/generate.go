@@ -55,7 +55,8 @@ func render(name string, data any) ([]byte, error) {
 	t, err := template.New(name).Funcs(template.FuncMap{
 		"goName": goName, "flagName": flagName, "enumType": enumType, "sentence": sentence, "lower": strings.ToLower, "upper": strings.ToUpper,
 		"add": func(a, b int) int { return a + b }, "hex": func(v uint64) string { return fmt.Sprintf("%#x", v) },
-	}).ParseFS(templates, "templates/"+name)
+		"luaKind": luaKind, "luaSpan": luaSpan, "luaType": luaType, "luaMask": luaMask, "luaRange": luaRange, "luaReasons": luaReasons, "words": words,
+	}).ParseFS(templates, "templates/"+name, "templates/*.lua")
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +92,7 @@ type view struct {
 	HasDuration bool
 	Begins      *flagView
 	Ends        *flagView
+	Retransmits *flagView
 }
 
 type headerView struct {
@@ -203,6 +205,8 @@ func (p *Profile) viewFlags(v *view) {
 			v.Begins = fv
 		case meansEnds:
 			v.Ends = fv
+		case meansSentAgain:
+			v.Retransmits = fv
 		}
 		if f.Header != "" {
 			v.Announcing = fv

@@ -33,6 +33,7 @@ type Type struct {
 	Headers   []string `yaml:"headers"`
 	Sequenced bool     `yaml:"sequenced"`
 	Payload   bool     `yaml:"payload"`
+	Opens     bool     `yaml:"opens"`
 }
 
 // Header is a header.
@@ -90,6 +91,7 @@ const (
 	icrcUDPPseudo   = "udp-pseudo"
 	meansBegins     = "message_begins"
 	meansEnds       = "message_ends"
+	meansSentAgain  = "retransmission"
 	onlyUnsequenced = "unsequenced"
 	reservedName    = "reserved"
 	commonName      = "CH"

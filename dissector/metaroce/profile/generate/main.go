@@ -18,6 +18,7 @@ const (
 	packages = "dissector/metaroce"
 	sources  = packages + "/profile/*.yaml"
 	binding  = "dissector/metaroce_gen.go"
+	plugins  = "dissector/metaroce/wireshark"
 )
 
 func main() {
@@ -61,7 +62,11 @@ func generate(root *os.Root, name string) (*profile.Profile, error) {
 	for _, f := range files {
 		err = errors.Join(err, write(root, path.Join(packages, p.Name, f.Path), f.Data))
 	}
-	return p, err
+	plugin, fault := p.Lua()
+	if err = errors.Join(err, fault); err != nil {
+		return p, err
+	}
+	return p, write(root, path.Join(plugins, p.PluginName()), plugin)
 }
 
 // bind writes what belongs to all profiles together.
