@@ -15,7 +15,7 @@ import (
 )
 
 // serve runs the engine's command line in this process and returns when standard input has ended.
-func serve(library, config, data string) error {
+func serve(library, config, data string, doors doors) error {
 	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return fmt.Errorf("the ClickHouse library does not load: %w", err)
@@ -48,7 +48,7 @@ func serve(library, config, data string) error {
 		return err
 	}
 	told := make(chan bool, 1)
-	go func() { told <- tellPorts(listening) }()
+	go func() { told <- doors.lead(listening) }()
 	last := make(chan string, 1)
 	go func() { last <- relay(said, original) }()
 
@@ -66,16 +66,6 @@ func serve(library, config, data string) error {
 		return explain(message, data)
 	}
 	return nil
-}
-
-// tellPorts passes the engine's ports on to standard output and tells whether there were any.
-func tellPorts(listening io.Reader) bool {
-	line, err := bufio.NewReader(listening).ReadString('\n')
-	if err != nil {
-		return false
-	}
-	_, err = os.Stdout.WriteString(line)
-	return err == nil
 }
 
 // relay copies what the engine writes to standard error and returns its last line about an error.

@@ -2,6 +2,8 @@
 // from its shared library and serves the native protocol and HTTP until its standard input ends. Once it
 // listens it writes one line to standard output: the port of the native protocol, a tab, the port of HTTP.
 //
+// The engine itself listens on ports of its own choice, which nobody is told of: see door.
+//
 // Its life hangs on that pipe alone. When the parent closes it, or dies in whatever way, the engine shuts
 // down in order and the process exits 0. Signals from the keyboard are ignored for that reason.
 //
@@ -30,6 +32,8 @@ func run(args []string) error {
 	config := flags.String("config", "", "path of ClickHouse's config.xml")
 	data := flags.String("data", "", "directory that the database lives in")
 	confined := flags.String("confine", "", "`directory` outside of which no file can be read or written, apart from what the system's libraries need; empty: no confinement")
+	native := flags.Uint("native-port", 0, "port of the native protocol on 127.0.0.1; 0: the system chooses")
+	http := flags.Uint("http-port", 0, "port of HTTP; 0: the system chooses")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -53,5 +57,9 @@ func run(args []string) error {
 			return err
 		}
 	}
-	return serve(*library, *config, *data)
+	doors, err := openDoors(*native, *http)
+	if err != nil {
+		return err
+	}
+	return serve(*library, *config, *data, doors)
 }

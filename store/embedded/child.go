@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 )
@@ -18,6 +19,7 @@ type child struct {
 	command  *exec.Cmd
 	stdin    io.Closer
 	stderr   *tail
+	errorLog int64 // size of the engine's log of errors before it started
 	tcpPort  uint16
 	httpPort uint16
 	ended    chan struct{}
@@ -27,7 +29,7 @@ type child struct {
 
 // launch starts a process and waits until it says that it listens.
 func (s *Server) launch(ctx context.Context, tcpPort, httpPort uint16) (*child, error) {
-	if err := s.layout.writeConfig(tcpPort, httpPort); err != nil {
+	if err := s.layout.writeConfig(); err != nil {
 		return nil, err
 	}
 	file, err := os.Create(filepath.Join(s.layout.logs(), "stderr.log"))
@@ -38,12 +40,14 @@ func (s *Server) launch(ctx context.Context, tcpPort, httpPort uint16) (*child, 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make a pipe: %w", err), file.Close())
 	}
-	c := &child{stderr: &tail{file: file}, ended: make(chan struct{})}
+	c := &child{stderr: &tail{file: file}, errorLog: s.layout.errorLogSize(), ended: make(chan struct{})}
 	c.command = exec.Command(s.options.Program, //nolint:gosec,noctx // our own program; it outlives ctx and ends by its stdin
 		"--library", s.options.Library,
 		"--config", s.layout.config(),
 		"--data", s.layout.database(),
-		"--confine", s.layout.root)
+		"--confine", s.layout.root,
+		"--native-port", strconv.Itoa(int(tcpPort)),
+		"--http-port", strconv.Itoa(int(httpPort)))
 	c.command.Dir = s.layout.root
 	c.command.Env = []string{} // what is in it could be read by way of /proc
 	c.command.Stderr = c.stderr

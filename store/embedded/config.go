@@ -34,8 +34,8 @@ const configTemplate = `<clickhouse>
     <count>2</count>
   </logger>
   <listen_host>127.0.0.1</listen_host>
-  <tcp_port>{{.TCPPort}}</tcp_port>
-  <http_port>{{.HTTPPort}}</http_port>
+  <tcp_port>0</tcp_port>
+  <http_port>0</http_port>
   <users_config>{{xml .Users}}</users_config>
   <timezone>UTC</timezone>
   <max_server_memory_usage_to_ram_ratio>0.5</max_server_memory_usage_to_ram_ratio>
@@ -53,12 +53,15 @@ const configTemplate = `<clickhouse>
 // "readonly" would refuse.
 const usersTemplate = `<clickhouse>
   <profiles>
-    <default/>
+    <default>
+      <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
+    </default>
     <lifeline>
       <max_sessions_for_user>1</max_sessions_for_user>
     </lifeline>
     <reader>
       <readonly>2</readonly>
+      <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
       <final>1</final>
       <max_execution_time>{{.Seconds}}</max_execution_time>
       <timeout_before_checking_execution_speed>0</timeout_before_checking_execution_speed>
@@ -147,12 +150,10 @@ func (l layout) make() error {
 	return nil
 }
 
-func (l layout) writeConfig(tcpPort, httpPort uint16) error {
+func (l layout) writeConfig() error {
 	return render(configXML, l.config(), map[string]any{
 		"LogDirectory": l.logs(),
 		"Users":        l.users(),
-		"TCPPort":      tcpPort,
-		"HTTPPort":     httpPort,
 	})
 }
 

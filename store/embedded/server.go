@@ -114,7 +114,8 @@ func (s *Server) supervise(ctx context.Context, running *child) {
 		for now.Sub(deaths[0]) > restartWindow {
 			deaths = deaths[1:]
 		}
-		s.options.Logger.Error("the database ended unexpectedly", slog.Any("cause", cause), slog.Int("deaths", len(deaths)))
+		s.options.Logger.Error("the database ended unexpectedly", slog.Any("cause", cause),
+			slog.String("engine", s.layout.fatalSince(running.errorLog)), slog.Int("deaths", len(deaths)))
 		if len(deaths) > restartLimit {
 			s.err = fmt.Errorf("the database ended %d times within %s, the last time because: %w", len(deaths), restartWindow, cause)
 			return

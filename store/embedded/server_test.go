@@ -1,8 +1,10 @@
 package embedded_test
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -99,10 +101,23 @@ func TestAKilledDatabaseComesBack(t *testing.T) {
 	server := start(t, embedded.Options{Data: t.TempDir()})
 	service(t, server, "CREATE DATABASE kept")
 	address := server.HTTPAddress()
-	if err := syscall.Kill(server.ProcessID(), syscall.SIGKILL); err != nil {
+	killed(t, server, syscall.SIGKILL)
+	if server.HTTPAddress() != address {
+		t.Errorf("address = %s, before it was %s", server.HTTPAddress(), address)
+	}
+	if got := service(t, server, "SELECT count() FROM system.databases WHERE name = 'kept'"); got != "1" {
+		t.Errorf("databases named kept = %s, want 1", got)
+	}
+}
+
+// killed sends a signal to the database and waits for the next one.
+func killed(t *testing.T, server *embedded.Server, signal syscall.Signal) {
+	t.Helper()
+	restarts := server.Restarts()
+	if err := syscall.Kill(server.ProcessID(), signal); err != nil {
 		t.Fatal(err)
 	}
-	for server.Restarts() == 0 {
+	for server.Restarts() == restarts {
 		select {
 		case <-server.Done():
 			t.Fatal(server.Err())
@@ -111,11 +126,20 @@ func TestAKilledDatabaseComesBack(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if server.HTTPAddress() != address {
-		t.Errorf("address = %s, before it was %s", server.HTTPAddress(), address)
+}
+
+func TestTheLogTellsWhatTheEngineSaysOfItsEnd(t *testing.T) {
+	needLibrary(t)
+	var log bytes.Buffer // written before a restart is counted
+	server := start(t, embedded.Options{Data: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	killed(t, server, syscall.SIGABRT)
+	if !strings.Contains(log.String(), "Signal description: Aborted") {
+		t.Errorf("an abort is not explained: %s", log.String())
 	}
-	if got := service(t, server, "SELECT count() FROM system.databases WHERE name = 'kept'"); got != "1" {
-		t.Errorf("databases named kept = %s, want 1", got)
+	log.Reset()
+	killed(t, server, syscall.SIGKILL)
+	if strings.Contains(log.String(), "Aborted") {
+		t.Errorf("an end is explained by another: %s", log.String())
 	}
 }
 

@@ -151,7 +151,7 @@ func TestWhatTheCaptureLostAndWasPausedIsTold(t *testing.T) {
 // TestMissingThatWasAcknowledgedIsToldApart leaves packets out of a capture whose network lost none.
 func TestMissingThatWasAcknowledgedIsToldApart(t *testing.T) {
 	s := web(t)
-	content, truth := generate(t, 2000, capgen.Faults{CaptureMiss: 0.2})
+	content, truth := generate(t, 2000, capgen.Faults{CaptureMiss: 1})
 	require.Positive(t, truth.MissingPSNs)
 	c, _ := s.upload(t, "thin.pcap", content)
 	c = s.analysed(t, c.Id)

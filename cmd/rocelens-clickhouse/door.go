@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// acceptPause is how long no client is let in when the process has too many files open.
+const acceptPause = 20 * time.Millisecond
+
+// door is what clients connect to instead of the engine. ClickHouse 26.7 in this form aborts when a connection is reset
+// while it writes, which any client does that leaves with an answer unread: by a cancelled query, or by dying. The door
+// lets the engine see an orderly end and reads what is left.
+type door struct{ listener *net.TCPListener }
+
+// doors are those of the native protocol and of HTTP.
+type doors struct{ native, http door }
+
+func openDoors(nativePort, httpPort uint) (doors, error) {
+	native, err := openDoor(context.Background(), nativePort)
+	if err != nil {
+		return doors{}, err
+	}
+	http, err := openDoor(context.Background(), httpPort)
+	if err != nil {
+		return doors{}, errors.Join(err, native.listener.Close())
+	}
+	return doors{native, http}, nil
+}
+
+// lead reads the engine's ports, leads clients there, tells the doors' ports on standard output, and tells whether the
+// engine had any.
+func (d doors) lead(listening io.Reader) bool {
+	var native, http int
+	if _, err := fmt.Fscanf(listening, "%d\t%d\n", &native, &http); err != nil {
+		return false
+	}
+	go d.native.serve(native)
+	go d.http.serve(http)
+	_, err := fmt.Printf("%d\t%d\n", d.native.port(), d.http.port())
+	return err == nil
+}
+
+// openDoor listens on a port of the loopback interface; 0 lets the system choose.
+func openDoor(ctx context.Context, port uint) (door, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.FormatUint(uint64(port), 10)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return door{}, fmt.Errorf("a port of the database is in use by another program: %w", err)
+	}
+	if err != nil {
+		return door{}, fmt.Errorf("listen: %w", err)
+	}
+	return door{listener.(*net.TCPListener)}, nil //nolint:forcetypeassert // what tcp4 gives
+}
+
+func (d door) port() int {
+	return d.listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // what tcp4 gives
+}
+
+// serve leads clients to the engine's port for as long as the process lives.
+func (d door) serve(enginePort int) {
+	address := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}
+	for {
+		client, err := d.listener.AcceptTCP()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(acceptPause)
+			continue
+		}
+		go pass(client, address)
+	}
+}
+
+// pass carries bytes both ways. How a direction ends tells nothing that the other side does not learn from its end.
+func pass(client *net.TCPConn, address *net.TCPAddr) {
+	engine, err := net.DialTCP("tcp4", nil, address)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	go func() {
+		_, _ = io.Copy(engine, client)
+		_ = engine.CloseWrite()
+	}()
+	if _, err := io.Copy(client, engine); err != nil {
+		_, _ = io.Copy(io.Discard, engine)
+	}
+	_ = client.Close()
+	_ = engine.Close()
+}
