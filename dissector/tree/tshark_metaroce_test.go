@@ -25,15 +25,18 @@ import (
 	"github.com/rocelens/rocelens/dissector/tree"
 )
 
-// plugin writes the Wireshark plugin of the profile mr0 to a file.
-func plugin(t *testing.T) string {
+// plugins writes the Wireshark plugins of all profiles to files, and gives the options that make tshark read them.
+func plugins(t *testing.T) (args []string) {
 	t.Helper()
-	plugins, err := wireshark.Plugins()
+	all, err := wireshark.Plugins()
 	require.NoError(t, err)
-	require.Len(t, plugins, 1)
-	path := filepath.Join(t.TempDir(), plugins[0].Name)
-	require.NoError(t, os.WriteFile(path, plugins[0].Data, 0o600))
-	return path
+	require.NotEmpty(t, all)
+	for _, p := range all {
+		path := filepath.Join(t.TempDir(), p.Name)
+		require.NoError(t, os.WriteFile(path, p.Data, 0o600))
+		args = append(args, "-X", "lua_script:"+path)
+	}
+	return args
 }
 
 // withPlugin gives the fields of a file's packets that tshark has with the plugin: a row a packet.
@@ -43,7 +46,7 @@ func withPlugin(t *testing.T, file string, names []string, args ...string) []map
 	if err != nil {
 		t.Skip("tshark is not installed")
 	}
-	args = append([]string{"-X", "lua_script:" + plugin(t), "-n", "-r", file, "-T", "fields", "-E", "occurrence=a", "-E", "aggregator=|"}, args...)
+	args = append(append(plugins(t), "-n", "-r", file, "-T", "fields", "-E", "occurrence=a", "-E", "aggregator=|"), args...)
 	for _, name := range names {
 		args = append(args, "-e", name)
 	}
@@ -116,11 +119,11 @@ func asFrames(all [][]byte) []framefile.Frame {
 	return frames
 }
 
-// metaFields are the fields of MetaRoCE that hold a value.
-func metaFields() map[string]filter.Kind {
+// metaFields are the fields whose names begin with a prefix.
+func metaFields(prefix string) map[string]filter.Kind {
 	all := map[string]filter.Kind{}
 	for _, f := range filter.Fields() {
-		if strings.HasPrefix(f.Name, "metaroce.") {
+		if strings.HasPrefix(f.Name, prefix) {
 			all[f.Name] = f.Kind
 		}
 	}
@@ -129,10 +132,10 @@ func metaFields() map[string]filter.Kind {
 
 // compareMeta holds the trees of frames against what tshark makes of them with the plugin: every field, the line and why
 // a packet is malformed. It returns how many values were equal, and how often each reason was met.
-func compareMeta(t *testing.T, frames []framefile.Frame) (equal int, reasons map[dissector.Reason]int) {
+func compareMeta(t *testing.T, prefix string, profile *metaroce.Profile, frames []framefile.Frame) (equal int, reasons map[dissector.Reason]int) {
 	t.Helper()
 	const protocol, line, why, most = "_ws.col.Protocol", "_ws.col.Info", "_ws.expert.message", 20
-	fields := metaFields()
+	fields := metaFields(prefix)
 	names := []string{"frame.number", protocol, line, why}
 	for name := range fields {
 		names = append(names, name)
@@ -156,7 +159,7 @@ func compareMeta(t *testing.T, frames []framefile.Frame) (equal int, reasons map
 			if kind == filter.KindPresence {
 				own = slices.Repeat([]string{"there"}, len(own))
 			}
-			if cutICRC := name == "metaroce.icrc" && len(own) == 1 && p.CapturedEnd < p.ICRCOffset+4; cutICRC {
+			if cutICRC := name == prefix+"icrc" && len(own) == 1 && p.CapturedEnd < p.ICRCOffset+4; cutICRC {
 				own = nil // bytes, of a number of which tshark shows nothing
 			}
 			if !slices.Equal(theirs, own) {
@@ -164,13 +167,13 @@ func compareMeta(t *testing.T, frames []framefile.Frame) (equal int, reasons map
 			}
 			equal += len(theirs)
 		}
-		if p.Protocol != dissector.ProtocolMetaRoCE || rows[i][protocol] != "MetaRoCE" && p.MetaRoCE.MR0.Has == 0 {
+		if p.Protocol != dissector.ProtocolMetaRoCE || rows[i][protocol] != "MetaRoCE" && len(p.MetaRoCE.Decoded().HeaderIndexes(nil)) == 0 {
 			continue // of another program, or nothing of it was captured, and tshark stops before the plugin
 		}
 		if info := tree.Summary(&p, err).Info; !sameLine(rows[i][line], info) {
 			differ(line, rows[i][line], info)
 		}
-		if fault := mr0.Profile.Explain(p.MetaRoCE.Fault()); errors.Is(err, dissector.ErrMalformed) && !strings.Contains(rows[i][why], fault) {
+		if fault := profile.Explain(p.MetaRoCE.Fault()); errors.Is(err, dissector.ErrMalformed) && !strings.Contains(rows[i][why], fault) {
 			differ(why, rows[i][why], fault)
 		} else if err == nil && strings.Contains(rows[i][why], " at byte ") {
 			differ(why, rows[i][why], "nothing")
@@ -179,6 +182,9 @@ func compareMeta(t *testing.T, frames []framefile.Frame) (equal int, reasons map
 	require.LessOrEqual(t, failures, most, "differences in all")
 	return equal, reasons
 }
+
+// mr0Prefix is what the names of fields of the profile mr0 begin with.
+const mr0Prefix = "metaroce."
 
 // theirMeta splits tshark's list of the values of a field.
 func theirMeta(text string, kind filter.Kind) (all []string) {
@@ -212,7 +218,7 @@ func sameLine(theirs, ours string) bool {
 func TestMetaRoCEFieldsEqualTshark(t *testing.T) {
 	const count, seed = 10_000, 3
 	g := &generator{t, rand.New(rand.NewPCG(seed, seed))}
-	equal, reasons := compareMeta(t, asFrames(g.metaFrames(count)))
+	equal, reasons := compareMeta(t, mr0Prefix, &mr0.Profile, asFrames(g.metaFrames(count)))
 	t.Logf("%d values of %d packets equal", equal, count)
 	require.Greater(t, equal, 290_000)
 	require.Equal(t, map[dissector.Reason]int{dissector.ReasonNone: count}, reasons)
@@ -267,7 +273,7 @@ func (g *generator) brokenFrames(n int) [][]byte {
 func TestMalformedMetaRoCEEqualsTshark(t *testing.T) {
 	const count, seed = 10_000, 4
 	g := &generator{t, rand.New(rand.NewPCG(seed, seed))}
-	equal, reasons := compareMeta(t, asFrames(g.brokenFrames(count)))
+	equal, reasons := compareMeta(t, mr0Prefix, &mr0.Profile, asFrames(g.brokenFrames(count)))
 	t.Logf("%d values of %d packets equal: %v", equal, count, reasons)
 	for reason := dissector.ReasonMetaRoCEVersion; reason <= dissector.ReasonMetaRoCERange; reason++ {
 		require.Greater(t, reasons[reason], 5, "%v", reason)
@@ -285,7 +291,7 @@ func TestCutMetaRoCEEqualsTshark(t *testing.T) {
 		const most = 200 // bytes that go
 		f.Data = f.Data[:max(len(f.Data)-g.random.IntN(most), 14+20+8)]
 	}
-	equal, reasons := compareMeta(t, frames)
+	equal, reasons := compareMeta(t, mr0Prefix, &mr0.Profile, frames)
 	t.Logf("%d values of %d packets equal: %v", equal, count, reasons)
 	require.Greater(t, reasons[dissector.ReasonCut], 1000)
 }

@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -285,13 +286,15 @@ func (p *Profile) checkEnums(f *faults) {
 			used[field.Enum] = true
 		}
 	}
-	for name, codes := range p.Enums {
+	for _, name := range slices.Sorted(maps.Keys(p.Enums)) {
+		codes := p.Enums[name]
 		place := "enums." + name
 		if !lowerName.MatchString(name) || !used[name] {
 			f.add(place, "no field has it")
 		}
 		texts := map[string]bool{}
-		for code, text := range codes {
+		for _, code := range keys(codes) {
+			text := codes[code]
 			if !lowerName.MatchString(text) || texts[text] {
 				f.add(place, "%d: %q is no name in lower case, or is there twice", code, text)
 			}

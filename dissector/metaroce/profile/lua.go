@@ -34,17 +34,14 @@ func luaType(f fieldView) string {
 	return "uint64"
 }
 
-// luaMask covers the field's bits in the bytes that it touches. It is "" where those are all of them.
+// luaMask covers the field's bits in the bytes that it touches. It is "" where those are all of them, and for fields so
+// wide that a number of Lua 5.2, which has 53 bits, cannot hold it.
 func luaMask(f fieldView) string {
 	span := 8 * luaSpan(f)
-	if f.Vector || f.Bits == span {
+	if f.Vector || f.Bits == span || luaType(f) == "uint64" {
 		return ""
 	}
-	mask := fmt.Sprintf("%#x", (uint64(1)<<f.Bits-1)<<(span-f.Bit-f.Bits))
-	if luaType(f) == "uint64" { // a number of Lua has 53 bits
-		return strconv.Quote(mask)
-	}
-	return mask
+	return fmt.Sprintf("%#x", (uint64(1)<<f.Bits-1)<<(span-f.Bit-f.Bits))
 }
 
 // luaRange is a function that tells whether a value is out of the field's range. It is "" where there is none.
@@ -54,7 +51,7 @@ func luaRange(f fieldView) string {
 		if f.Bits <= native {
 			return strconv.FormatUint(v, 10)
 		}
-		return fmt.Sprintf("UInt64.new(%d, %d)", uint32(v), v>>native)
+		return fmt.Sprintf("UInt64.new(%#x, %#x)", uint32(v), v>>native)
 	}
 	var parts []string
 	if f.Min != nil && *f.Min > 0 {

@@ -828,7 +828,13 @@ end
 
 -- show_field adds a field to the tree.
 local function show_field(tree, tvb, at, header, f)
-	local item = tree:add(f.proto, tvb(at + f.at, f.span))
+	local item
+	if f.kind == "vector" or f.mask or f.bits == 8 * f.span then
+		item = tree:add(f.proto, tvb(at + f.at, f.span))
+	else -- no mask is wide enough
+		local v = value(tvb, at, f)
+		item = tree:add(f.proto, tvb(at + f.at, f.span), type(v) == "number" and UInt64.new(v) or v)
+	end
 	if f.kind == "vector" then
 		local count = 0
 		for _, run in ipairs(runs(tvb, at, f)) do
