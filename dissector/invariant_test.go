@@ -43,6 +43,9 @@ func ownFrames(tb testing.TB) []frame {
 	} {
 		frames = append(frames, frame{data, metaOf(data)})
 	}
+	for _, data := range metaFrames(tb) {
+		frames = append(frames, frame{data, metaOf(data)})
+	}
 	return frames
 }
 
@@ -167,12 +170,14 @@ func samePacket(a, b *dissector.Packet) bool {
 		ieth     infiniband.IETH
 		feth     infiniband.FETH
 		tail     [4]uint16
+		metaroce dissector.MetaRoCE
 	}
 	of := func(p *dissector.Packet) flat {
 		return flat{
 			p.Meta, p.Protocol, p.Fault, p.LayerCount, p.Layers, p.Ethernet, p.Network, p.UDP, p.Tunnel, p.Pause, p.LRH,
 			p.Has, p.BTH, p.RDETH, p.DETH, p.XRCETH, p.RETH, p.AtomicETH, p.AETH, p.AtomicAckETH, p.ImmDt, p.IETH, p.FETH,
 			[4]uint16{p.PayloadOffset, p.PayloadLength, p.ICRCOffset, p.CapturedEnd},
+			p.MetaRoCE,
 		}
 	}
 	return of(a) == of(b)
@@ -198,7 +203,7 @@ func TestDecodeLeavesNothingBehind(t *testing.T) {
 		err := dissector.Decode(f.data, f.meta, &p)
 		after(before, f, err, &p)
 		before = f
-		kind := [4]int{int(p.Has), int(p.LayerCount), int(p.Tunnel.Type)<<8 | int(p.Protocol), int(p.Fault.Reason)}
+		kind := [4]int{int(p.Has) | int(p.MetaRoCE.MR0.Has)<<32, int(p.LayerCount), int(p.Tunnel.Type)<<8 | int(p.Protocol), int(p.Fault.Reason)}
 		if err == nil {
 			kind[3] = -1
 		}
@@ -237,7 +242,7 @@ func TestNoPrefixThatCutsAHeaderIsWhole(t *testing.T) {
 			if wholeErr == nil && n < headers && !errors.Is(err, dissector.ErrTruncated) {
 				t.Errorf("%x cut to %d of %d bytes of headers: %v %+v", f.data[:headers], n, headers, err, p.Fault)
 			}
-			if wholeErr == nil && n >= headers && (err != nil || p.Has != whole.Has || p.PayloadLength != whole.PayloadLength) {
+			if wholeErr == nil && n >= headers && (err != nil || p.Has != whole.Has || p.MetaRoCE != whole.MetaRoCE || p.PayloadLength != whole.PayloadLength) {
 				t.Errorf("%x cut to %d behind %d bytes of headers: %v %+v", f.data[:headers], n, headers, err, p.Fault)
 			}
 			short := f.meta

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -224,29 +223,13 @@ func TestMetaRoCEFieldsEqualTshark(t *testing.T) {
 	require.Equal(t, map[dissector.Reason]int{dissector.ReasonNone: count}, reasons)
 }
 
-// broken is a datagram that no encoder would send: a packet's with bytes changed, taken away or added before its ICRC.
-type broken struct {
-	mr0.Packet
-
-	change func(datagram []byte) []byte
-}
-
-func (p *broken) AppendDatagram(b, payload []byte, source, destination netip.AddrPort) ([]byte, error) {
-	datagram, err := p.Packet.AppendDatagram(nil, payload, source, destination)
-	if err != nil {
-		return b, err
-	}
-	datagram = p.change(datagram[:len(datagram)-metaroce.ICRCLength])
-	return append(b, metaroce.AppendUDPPseudoICRC(datagram, 0, source, destination)...), nil
-}
-
 // brokenFrames are random packets with a change that makes many of them malformed. Some have a wrong ICRC, too.
 func (g *generator) brokenFrames(n int) [][]byte {
 	types := metagen.Types()
 	var all [][]byte
 	for i := range n {
 		p, payload := metagen.Packet(g.random, types[i%len(types)])
-		b := &broken{p, func(d []byte) []byte {
+		b := &metagen.Broken{Sendable: &p, Change: func(d []byte) []byte {
 			header := d[:min(len(d), mr0.CHLength+mr0.DHLength+mr0.CONNLength)]
 			switch g.bits(2) {
 			case 0: // shorter

@@ -12,6 +12,7 @@ import (
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/build"
 	"github.com/rocelens/rocelens/dissector/filter"
+	"github.com/rocelens/rocelens/dissector/internal/metagen"
 	"github.com/rocelens/rocelens/dissector/metaroce"
 	"github.com/rocelens/rocelens/dissector/metaroce/mrtest"
 	"github.com/rocelens/rocelens/dissector/tree"
@@ -160,7 +161,7 @@ func TestSecondProfileEqualsTshark(t *testing.T) {
 		sent, payload := secondPacket(g.random, secondTypes[i%len(secondTypes)])
 		b := build.MetaRoCE(&sent)
 		if i%2 == 1 {
-			b = &secondBroken{sent, func(d []byte) []byte {
+			b = &metagen.Broken{Sendable: &sent, Change: func(d []byte) []byte {
 				d[g.random.IntN(min(len(d), 40))] ^= 1 << g.bits(3)
 				return d
 			}}
@@ -172,20 +173,3 @@ func TestSecondProfileEqualsTshark(t *testing.T) {
 	require.Greater(t, equal, 40_000)
 	require.Greater(t, reasons[dissector.ReasonMetaRoCERange], 10)
 }
-
-type secondBroken struct {
-	mrtest.Packet
-
-	change func(datagram []byte) []byte
-}
-
-func (p *secondBroken) AppendDatagram(b, payload []byte, source, destination netip.AddrPort) ([]byte, error) {
-	datagram, err := p.Packet.AppendDatagram(nil, payload, source, destination)
-	if err != nil {
-		return b, err
-	}
-	datagram = p.change(datagram[:len(datagram)-metaroce.ICRCLength])
-	return append(b, metaroce.AppendUDPPseudoICRC(datagram, 0, source, destination)...), nil
-}
-
-var _ build.MetaRoCE = (*secondBroken)(nil)
