@@ -57,6 +57,9 @@ func (c *Connection) handleACK(now time.Duration, in *mr0.Packet) Verdict {
 
 	echo := now - time.Duration(uint32(now)-a.EchoTimestamp)
 	if sample := now - echo - time.Duration(a.ACKDelay); sample > 0 && metaroce.Distance(a.EchoTimestamp, uint32(now)) > 0 {
+		if !p.measured {
+			p.roundStart = now
+		}
 		p.measure(sample)
 	}
 	if p.failed && covered > 0 && p.probeSent != Never && echo >= p.probeSent {

@@ -49,6 +49,7 @@ type pair struct {
 	connections [2]*metaroce.Connection
 	events      [2][]metaroce.Event
 	completions [2][]metaroce.Completion
+	posted      [2]map[uint16]int // receive buffers of streams
 	watch       *watcher
 }
 

@@ -103,14 +103,14 @@ func (c *Connection) receive(now time.Duration, d *Datagram, in *mr0.Packet) Ver
 	changed := p.seen && ce != p.marked
 	p.marked, p.seen = ce, true
 
+	edge := p.edge()
+	if in.CH.Type == mr0.TypeProbe || distance >= edge {
+		c.follow(in.CH.PathID, d.Source)
+	}
 	if verdict == VerdictDuplicate {
 		c.statistics.Duplicates++
 		c.acknowledge(in.CH.PathID, mr0.ACKTriggerDuplicate)
 		return verdict
-	}
-	edge := p.edge()
-	if in.CH.Type == mr0.TypeProbe || distance >= edge {
-		c.follow(in.CH.PathID, d.Source)
 	}
 	if verdict == VerdictRefused {
 		return verdict
