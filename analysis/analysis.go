@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 // Config says how a run works. The zero value is right for most.
 type Config struct {
-	Workers  int // goroutines that decode; 0: one a core
 	SkipICRC bool
 	Flow     flow.Config
 }
@@ -90,8 +88,8 @@ type Analyzer struct {
 	revisions   []RevisionSink
 	result      Result
 	beside      besideCounts
-	free        chan *slot
-	packets     uint64 // of all files so far
+	batch       capture.Batch // goes round
+	packets     uint64        // of all files so far
 	interfaces  uint32
 	sinkErr     error
 	progress    progress
@@ -99,9 +97,6 @@ type Analyzer struct {
 
 // New returns an Analyzer. Each sink is a PacketSink, a FlowSink, a RevisionSink, or several of them.
 func New(cfg Config, sinks ...any) *Analyzer {
-	if cfg.Workers <= 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
-	}
 	a := &Analyzer{cfg: cfg, beside: besideCounts{}}
 	for _, s := range sinks {
 		if p, ok := s.(PacketSink); ok {

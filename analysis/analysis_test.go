@@ -63,29 +63,27 @@ func (s *sequence) Flow(r *flow.Record) error {
 
 func TestSinksSeeEverythingInOrder(t *testing.T) {
 	data, truth := generate(t, capgen.Config{Seed: 1, Packets: 5000, Faults: capgen.Faults{LossBefore: 0.2}})
-	for _, workers := range []int{1, 2, 8} {
-		s := &sequence{t: t}
-		result := run(t, data, analysis.Config{Workers: workers}, s)
-		assert.Equal(t, truth, found(&result))
-		require.Len(t, s.events, int(truth.Packets))
-		offset := int64(0)
-		for i, e := range s.events {
-			assert.Greater(t, e.Offset, offset)
-			offset = e.Offset
-			assert.Equal(t, data[e.Offset+16:e.Offset+16+int64(len(s.data[i]))], s.data[i], "packet %d", i+1)
-			assert.NotZero(t, e.Observation.Flow)
-		}
-		assert.Len(t, s.flows, int(result.Totals.Flows))
-		var packets uint64
-		for i := range s.flows {
-			packets += s.flows[i].Packets
-		}
-		assert.Equal(t, truth.Packets, packets, "every packet belongs to a flow")
-		require.Len(t, result.Files, 1)
-		assert.Equal(t, truth.Packets, result.Files[0].Packets)
-		assert.True(t, result.HasTime)
-		assert.LessOrEqual(t, result.FirstTime, result.LastTime)
+	s := &sequence{t: t}
+	result := run(t, data, analysis.Config{}, s)
+	assert.Equal(t, truth, found(&result))
+	require.Len(t, s.events, int(truth.Packets))
+	offset := int64(0)
+	for i, e := range s.events {
+		assert.Greater(t, e.Offset, offset)
+		offset = e.Offset
+		assert.Equal(t, data[e.Offset+16:e.Offset+16+int64(len(s.data[i]))], s.data[i], "packet %d", i+1)
+		assert.NotZero(t, e.Observation.Flow)
 	}
+	assert.Len(t, s.flows, int(result.Totals.Flows))
+	var packets uint64
+	for i := range s.flows {
+		packets += s.flows[i].Packets
+	}
+	assert.Equal(t, truth.Packets, packets, "every packet belongs to a flow")
+	require.Len(t, result.Files, 1)
+	assert.Equal(t, truth.Packets, result.Files[0].Packets)
+	assert.True(t, result.HasTime)
+	assert.LessOrEqual(t, result.FirstTime, result.LastTime)
 }
 
 func TestSeveralSourcesAreOneCapture(t *testing.T) {
@@ -137,7 +135,7 @@ func TestCancellationStopsWithinAFewBatches(t *testing.T) {
 			cancel()
 		}
 	}
-	_, err := analysis.Run(ctx, source, analysis.Config{Workers: 2})
+	_, err := analysis.Run(ctx, source, analysis.Config{})
 	require.ErrorIs(t, err, context.Canceled)
 	assert.LessOrEqual(t, source.n, 101)
 }
@@ -289,7 +287,7 @@ func TestPacketsCostNoAllocation(t *testing.T) {
 		return testing.AllocsPerRun(3, func() {
 			source, err := pcapfile.Open(path, pcapfile.Options{})
 			require.NoError(t, err)
-			_, err = analysis.Run(context.Background(), source, analysis.Config{Workers: 1})
+			_, err = analysis.Run(context.Background(), source, analysis.Config{})
 			require.NoError(t, err)
 			require.NoError(t, source.Close())
 		})

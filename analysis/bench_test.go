@@ -31,7 +31,6 @@ func BenchmarkRun(b *testing.B) {
 	}{
 		{"icrc", analysis.Config{}},
 		{"no-icrc", analysis.Config{SkipICRC: true}},
-		{"one-worker", analysis.Config{Workers: 1}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(size)
