@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -146,6 +147,10 @@ func FuzzBuild(f *testing.F) {
 			frame := frames[min(3, len(frames)-1)]
 			f.Add(frame.Data, uint16(frame.Meta.LinkType), frame.Meta.FCSLength, uint32(len(frame.Data)))
 		}
+	}
+	g := &generator{f, rand.New(rand.NewPCG(1, 1))}
+	for _, data := range append(g.metaFrames(30), g.brokenFrames(30)...) {
+		f.Add(data, uint16(dissector.LinkTypeEthernet), uint8(0), uint32(len(data)))
 	}
 	f.Add(bytes.Repeat([]byte{0x45}, 80), uint16(228), uint8(4), uint32(0))
 	f.Fuzz(func(t *testing.T, frame []byte, link uint16, fcs uint8, wire uint32) {

@@ -53,6 +53,8 @@ var goldens = []struct {
 	{"fcs", "ct-fcs4.pcap", []uint64{5}},
 	{"not-roce", "neg-dns-sport4791.pcap", []uint64{1, 2}},
 	{"reserved-opcode", "sit-reserved-opcodes.pcap", []uint64{1, 10}},
+	{"metaroce", "metaroce-mr0.pcap", []uint64{1, 8, 9, 14, 15, 18}},
+	{"metaroce-unusual", "metaroce-mr0.pcap", []uint64{23, 24, 25, 26, 27, 28, 29, 30, 31, 32}},
 }
 
 func TestGoldenTrees(t *testing.T) {

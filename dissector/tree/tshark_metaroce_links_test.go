@@ -36,6 +36,11 @@ func (c *conversation) add(fromClient bool, p mr0.Packet, payload int) {
 			p.CH.DestConnID = clientID
 		}
 	}
+	c.frame(f)
+}
+
+func (c *conversation) frame(f build.Frame) {
+	c.t.Helper()
 	b, err := f.AppendTo(nil)
 	require.NoError(c.t, err)
 	c.frames = append(c.frames, b)
