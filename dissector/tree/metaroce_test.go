@@ -26,7 +26,9 @@ func metaCapture(t *testing.T) []framefile.Frame {
 			SourceConnID: id, PathCount: 2, PlaneCount: 1, MTU: 4096, LinkRate: 400_000, InitialPSN: 10, StreamCount: 16, MaxWindow: 256, Nonce: 0x1122334455667788,
 		}
 	}
-	dh := func(timestamp, msn, length uint32) mr0.DH { return mr0.DH{Timestamp: timestamp, StreamID: 4, MSN: msn, MessageLength: length} }
+	dh := func(timestamp, msn, length uint32) mr0.DH {
+		return mr0.DH{Timestamp: timestamp, StreamID: 4, MSN: msn, MessageLength: length}
+	}
 	const whole = mr0.FlagFirst | mr0.FlagLast
 	c.add(true, mr0.Packet{CH: mr0.CH{Type: mr0.TypeConnReq}, CONN: conn(clientID)}, 0)
 	c.add(false, mr0.Packet{CH: mr0.CH{Type: mr0.TypeConnRep}, CONN: conn(serverID)}, 0)
