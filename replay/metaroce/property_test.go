@@ -79,7 +79,7 @@ func newWorkload(r *rand.Rand, mtu int) *workload {
 	for range r.IntN(14) {
 		s := r.IntN(streams)
 		id++
-		size := 0
+		var size int
 		switch r.IntN(4) {
 		case 0:
 			size = r.IntN(40)
@@ -163,6 +163,7 @@ func drawRoute(r *rand.Rand) simulation.Link {
 }
 
 func propertyRun(t *testing.T, seed uint64) (err error) {
+	t.Helper()
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
