@@ -23,7 +23,8 @@ const longestHead = 60 + udpLength + infiniband.BTHLength
 //
 // The answer is ICRCUndetermined when the packet was cut, fragmented or not decoded up to its end, when IPv6
 // extension headers stand before UDP, and when it does not match but the ICRC or the IPv4 total length is zero
-// (captured before the NIC filled it in) or there are IPv4 options, some of which routers change.
+// (captured before the NIC filled it in), there are IPv4 options, some of which routers change, or the switch says
+// that it cut its mirrored copy, whose lengths it may have made to fit.
 func VerifyICRC(p *Packet) ICRCState {
 	state, _ := verifyICRC(p)
 	return state
@@ -53,7 +54,7 @@ func verifyICRC(p *Packet) (ICRCState, uint32) {
 	switch {
 	case computed == received:
 		return ICRCGood, 0
-	case received == 0, p.Network.Options, p.Network.Version == 4 && binary.BigEndian.Uint16(p.Data[start+2:]) == 0:
+	case received == 0, p.Network.Options, p.Tunnel.Truncated, p.Network.Version == 4 && binary.BigEndian.Uint16(p.Data[start+2:]) == 0:
 		return ICRCUndetermined, 0
 	}
 	return ICRCBad, computed ^ received

@@ -87,11 +87,11 @@ type Tunnel struct {
 	Type      LayerType // LayerVXLAN, LayerERSPAN2 ...; LayerNone when there is no tunnel
 	Depth     uint8     // tunnels around the innermost packet
 	Mirror    bool      // a tunnel of the stack carries mirrored copies (ERSPAN), not traffic of its own
-	Egress    bool      // ERSPAN III: mirrored on the way out of the switch's port
-	Truncated bool      // ERSPAN II and III: the switch cut the copy
+	Egress    bool      // of an ERSPAN III around it: mirrored on the way out of the switch's port
+	Truncated bool      // of an ERSPAN II or III around it: the switch cut the copy
 	ID        uint32    // VNI, GRE key, ERSPAN session or outermost MPLS label
 	OuterID   uint32    // ERSPAN II and III: VLAN of the original frame; otherwise 0
-	Timestamp uint32    // ERSPAN III: the switch's clock, in the unit that its granularity field says
+	Timestamp uint32    // of an ERSPAN III around it: the switch's clock, in the unit that its granularity field says
 	Outer     IP        // of the outermost IP header
 }
 

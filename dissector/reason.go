@@ -39,7 +39,7 @@ const (
 	ReasonTooManyTunnels  // more than MaxDepth tunnels
 	ReasonTooLong         // longer than offsets can say: 65,535 bytes
 	ReasonFragment        // a fragment that does not start its datagram
-	ReasonOpcode          // the base transport header has a reserved opcode
+	ReasonOpcode          // the base transport header has a reserved or a manufacturer's opcode
 	ReasonTransportHeader // the base transport header has a transport version other than 0
 	ReasonNotRD           // opcode of reliable datagrams, headers of another transport (ConnectX DC)
 	ReasonMRC
@@ -74,12 +74,12 @@ var reasonPhrases = [...]string{
 	ReasonPad:             "more pad than payload",
 	ReasonGRHVersion:      "GRH version is not 6",
 	ReasonMPLSStack:       "MPLS label stack without a bottom",
-	ReasonLinkType:        "link type",
+	ReasonLinkType:        "linktype",
 	ReasonTooManyLayers:   "too many headers",
 	ReasonTooManyTunnels:  "too many nested tunnels",
 	ReasonTooLong:         "longer than 65,535 bytes",
 	ReasonFragment:        "IP fragment without the transport header",
-	ReasonOpcode:          "reserved opcode",
+	ReasonOpcode:          "unknown opcode",
 	ReasonTransportHeader: "transport header version",
 	ReasonNotRD:           "opcode of reliable datagrams with headers of another transport",
 	ReasonMRC:             "MRC",

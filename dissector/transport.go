@@ -216,7 +216,7 @@ func plausible(p *Packet) bool {
 func (d *decoder) doubtful(start, need int) error {
 	p := d.p
 	opcode := p.BTH.Opcode
-	vendor := opcode >= firstVendorOpcode
+	vendor := opcode >= firstVendorOpcode && p.Protocol == ProtocolRoCEv2
 	if p.Protocol == ProtocolRoCEv2 {
 		p.CapturedEnd = uint16(min(len(d.data), math.MaxUint16))
 		state := VerifyICRC(p)
@@ -243,7 +243,7 @@ func (d *decoder) doubtful(start, need int) error {
 	return nil
 }
 
-// firstVendorOpcode starts the manufacturer specific opcodes, which MRC uses.
+// firstVendorOpcode starts the manufacturer specific opcodes, which MRC uses in UDP.
 const firstVendorOpcode = 0xc0
 
 func (d *decoder) failAt(offset int, err error, layer LayerType, reason Reason) error {

@@ -3,7 +3,7 @@ package dissector
 import "encoding/binary"
 
 // enter notes a tunnel: the outermost IP header is kept, and what was innermost so far is cleared, since
-// the inner packet may have no IP header of its own. It answers false when there are too many.
+// the inner packet may have no IP header of its own. What a mirror said of its copy holds for all in the copy. It answers false when there are too many.
 func (d *decoder) enter(layer LayerType, id uint32) bool {
 	t := &d.p.Tunnel
 	if t.Depth >= MaxDepth {
@@ -15,7 +15,7 @@ func (d *decoder) enter(layer LayerType, id uint32) bool {
 	t.Type = layer
 	t.Depth++
 	t.ID = id
-	t.OuterID, t.Timestamp, t.Egress, t.Truncated = 0, 0, false, false
+	t.OuterID = 0
 	d.p.Network = IP{}
 	d.p.UDP = UDP{}
 	d.wrote |= wroteNetwork | wroteUDP
@@ -206,7 +206,8 @@ func (d *decoder) erspan() error {
 		if !d.enter(LayerERSPAN2, session) {
 			return d.tooDeep(LayerERSPAN2)
 		}
-		d.p.Tunnel.Mirror, d.p.Tunnel.OuterID, d.p.Tunnel.Truncated = true, vlan, truncated
+		t := &d.p.Tunnel
+		t.Mirror, t.OuterID, t.Truncated, t.Timestamp, t.Egress = true, vlan, truncated, 0, false
 		return d.ethernet()
 	case version3:
 	default:

@@ -79,7 +79,7 @@ func wellKnown(port uint16) bool { return port != 0 && port < 1024 }
 // leave it out, and most do.
 func UDPChecksum(p *Packet) ChecksumState {
 	at := p.last(LayerUDP)
-	if at < 1 || p.Network.Fragment {
+	if at < 1 || p.Network.Fragment || p.isOuter(at) {
 		return ChecksumNotCheckable
 	}
 	if p.UDP.Checksum == 0 {
@@ -112,6 +112,18 @@ func UDPChecksum(p *Packet) ChecksumState {
 // routed tells whether an extension header stands between the innermost IPv6 header and its UDP header that
 // may be a routing header: the checksum is over the last of its addresses then.
 func (p *Packet) routed() bool { return p.Network.Version == 6 && p.Network.Options }
+
+// isOuter tells whether another packet stands behind a layer.
+func (p *Packet) isOuter(at int) bool {
+	for _, l := range p.Layers[at+1 : min(p.LayerCount, MaxLayers)] {
+		switch l.Type {
+		case LayerEthernet, LayerIPv4, LayerIPv6, LayerGRH, LayerMPLS:
+			return true
+		default:
+		}
+	}
+	return false
+}
 
 // last is the index of the last layer of a type, or -1.
 func (p *Packet) last(t LayerType) int {

@@ -202,7 +202,7 @@ func (o Opcode) Headers() (HeaderSet, bool) {
 }
 
 // String is a name such as "RC SEND First", "RC RDMA WRITE Only with Immediate", "RC ACK" or "CNP"; an
-// opcode without a name is "RC opcode 0x18", a manufacturer specific one "vendor opcode 0xc4".
+// opcode without a name is "RC opcode 0x18" or "reserved opcode 0x80", a manufacturer specific one "vendor opcode 0xc4".
 func (o Opcode) String() string { return opcodeNames[o] }
 
 // opcodeFlag is a property of an opcode; what a predicate asks for.
@@ -290,5 +290,8 @@ func (o Opcode) HasImmediate() bool { return opcodeHeaders[o]&HasImmDt != 0 }
 
 // unnamedOpcode is the name of an opcode that the IBTA does not give one.
 func unnamedOpcode(o Opcode) string {
+	if o.Service() == ServiceCNP { // whose one opcode has a name
+		return "reserved opcode 0x" + strconv.FormatUint(uint64(o), 16)
+	}
 	return o.Service().String() + " opcode 0x" + strconv.FormatUint(uint64(o), 16)
 }

@@ -131,7 +131,7 @@ func TestUnknownOpcodesAreNamed(t *testing.T) {
 		0x1b: "RC PUT class",
 		0x2c: "UC opcode 0x2c", // UC has no READ
 		0x60: "UD opcode 0x60",
-		0x80: "CNP opcode 0x80",
+		0x80: "reserved opcode 0x80", // not a CNP, though some programs take it for one
 		0xc6: "vendor opcode 0xc6",
 		0xff: "vendor opcode 0xff",
 	} {

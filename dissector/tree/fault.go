@@ -138,6 +138,13 @@ func (b *builder) faultNode(offset int) *Node {
 
 // faultText words a fault: the layer, where the reason does not speak for itself, and the reason.
 func faultText(p *dissector.Packet) string {
+	switch p.Fault.Reason {
+	case dissector.ReasonLinkType:
+		return fmt.Sprintf("%s %d", p.Fault.Reason, p.Meta.LinkType)
+	case dissector.ReasonMRC, dissector.ReasonMACControl:
+		return p.Fault.Reason.String()
+	default:
+	}
 	switch p.Fault.Layer {
 	case dissector.LayerNone, dissector.LayerUnknown, dissector.LayerPayload, dissector.LayerFragment:
 		return p.Fault.Reason.String()

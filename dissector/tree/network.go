@@ -174,8 +174,23 @@ func (b *builder) udp(l dissector.Layer) *Node {
 	}
 	if g.has(6, 2) && g.value(6, 2) == 0 {
 		sum.Meaning = "0x0000, not computed by the sender"
+	} else if i := b.last(dissector.LayerUDP); i >= 0 && b.layers[i] == l {
+		b.udpVerdict(sum)
 	}
 	return g.node
+}
+
+// udpVerdict says what comes out when the checksum of the innermost UDP header is computed.
+func (b *builder) udpVerdict(sum *Node) {
+	switch dissector.UDPChecksum(b.p) {
+	case dissector.ChecksumRight:
+		sum.Meaning += ", right"
+	case dissector.ChecksumWrong: // no error: a host that captures what it sends sees it before its NIC computes it
+		sum.Meaning += ", wrong"
+		sum.Severity = SeverityNote
+	case dissector.ChecksumNotCheckable, dissector.ChecksumAbsent:
+		sum.Meaning += ", cannot be checked"
+	}
 }
 
 func (b *builder) tcp(l dissector.Layer) *Node {

@@ -171,6 +171,8 @@ func (b *builder) whyUndetermined() string {
 		return "zero, captured before the NIC filled it in"
 	case b.p.Network.Options:
 		return "IPv4 options, which routers may change"
+	case b.p.Tunnel.Truncated:
+		return "the switch says that it cut its copy"
 	}
 	return "a covered field may have been rewritten"
 }

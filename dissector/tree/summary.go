@@ -42,8 +42,9 @@ func Summary(p *dissector.Packet, err error) Line {
 	if p.Network.ECN == dissector.ECNCE && p.Network.Version != 0 {
 		info.WriteString(" [ECN CE]")
 	}
-	if t := &p.Tunnel; t.Type != dissector.LayerNone {
-		fmt.Fprintf(&info, " [%s %d]", t.Type, t.ID)
+	info.WriteString(tunnelText(p))
+	if p.Network.Fragment && p.Has&infiniband.HasBTH != 0 {
+		info.WriteString(" [first fragment]")
 	}
 	switch {
 	case errors.Is(err, dissector.ErrTruncated):
@@ -51,10 +52,23 @@ func Summary(p *dissector.Packet, err error) Line {
 	case errors.Is(err, dissector.ErrMalformed):
 		info.WriteString(" [malformed: " + faultText(p) + "]")
 	case errors.Is(err, dissector.ErrUnsupported):
-		info.WriteString(" [not decoded: " + faultText(p) + "]")
+		text := "unsupported: " + faultText(p)
+		if p.Has&infiniband.HasBTH == 0 && p.Fault.Layer != dissector.LayerMetaRoCE { // there is nothing else to say
+			info.Reset()
+			info.WriteString(text + tunnelText(p))
+		} else {
+			info.WriteString(" [" + text + "]")
+		}
 	}
 	line.Info = strings.TrimSpace(info.String())
 	return line
+}
+
+func tunnelText(p *dissector.Packet) string {
+	if p.Tunnel.Type == dissector.LayerNone {
+		return ""
+	}
+	return fmt.Sprintf(" [%s %d]", p.Tunnel.Type, p.Tunnel.ID)
 }
 
 // protocolName names a packet's protocol, or the last layer that was read.
