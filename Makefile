@@ -72,7 +72,7 @@ generate: web/node_modules/.installed ## generate code from its sources
 
 .PHONY: generated
 generated: generate # fails when a generated file is not current
-	@git diff --exit-code --stat -- '*_gen.go' '*.gen.d.ts' '*.lua' go.mod go.sum docs || { echo 'generated files are not current: run make generate and commit'; exit 1; }
+	@git diff --exit-code --stat -- '*_gen.go' '*.gen.ts' '*.gen.d.ts' '*.lua' go.mod go.sum docs || { echo 'generated files are not current: run make generate and commit'; exit 1; }
 	go mod tidy -diff
 
 .PHONY: lint

@@ -68,9 +68,9 @@ func (v *SACK) Ranges() iter.Seq2[int, int] { return metaroce.VectorRanges(v[:])
 
 // CH is the Common Header, 16 bytes.
 type CH struct {
-	Version       uint8  // profile version, 0
-	Type          Type   // packet type, see types
-	Flags         Flags  // see flags
+	Version       uint8  // profile version
+	Type          Type   // packet type
+	Flags         Flags  // flags
 	PayloadLength uint16 // payload after the last header, before the ICRC; bytes
 	DestConnID    uint32 // connection id that the receiver of this packet chose; in CONN_REQ 0
 	PathID        uint8  // path, counted from 0; in ACK and NAK the path that is acknowledged
@@ -115,13 +115,13 @@ const CHPathIDMax = 127
 // CONN is the Connection Header, 32 bytes.
 type CONN struct {
 	SourceConnID uint32 // connection id that the sender of this packet chose
-	PathCount    uint8  // paths that the sender will use, 1 to 128
-	PlaneCount   uint8  // planes that the sender has, 1 or more
-	MTU          uint16 // largest payload that the sender takes: 256, 512, 1024, 2048, 4096 or 8192; bytes
+	PathCount    uint8  // paths that the sender will use
+	PlaneCount   uint8  // planes that the sender has
+	MTU          uint16 // largest payload that the sender takes; bytes
 	LinkRate     uint32 // inbound rate of the sender, all planes together; Mbit/s
 	InitialPSN   uint32 // first path sequence number of path 0; path i starts at initial_psn + i * 2^20 (mod 2^32)
 	StreamCount  uint16 // streams that the sender takes
-	MaxWindow    uint16 // packets in flight a path that the sender can track, at most 256; packets
+	MaxWindow    uint16 // packets in flight a path that the sender can track; packets
 	Nonce        uint64 // random; CONN_REP and CONN_REJ echo the request's
 	Reserved     uint32
 }
@@ -437,7 +437,7 @@ type ACKH struct {
 	SACK          SACK       // selective acknowledgment bitvector: bit i stands for cumulative_psn + 1 + i; bit i is bit i mod 8, counted from the LEAST significant, of byte i div 8
 	EchoTimestamp uint32     // timestamp of the packet that triggered this ACK; ns
 	ACKDelay      uint32     // time from that packet's arrival to this ACK's leaving; ns
-	RateHint      uint32     // share of the receiver's inbound rate that it grants this connection; 0xFFFFFFFF: no limit; Mbit/s
+	RateHint      uint32     // share of the receiver's inbound rate that it grants this connection; Mbit/s
 	CECount       uint32     // packets that arrived on this path marked CE, since the connection began, mod 2^32; packets
 	PacketCount   uint32     // sequenced packets that arrived on this path, duplicates too, since the connection began, mod 2^32; packets
 	Trigger       ACKTrigger // why the receiver sent this ACK now

@@ -118,16 +118,16 @@ var Profile = metaroce.Profile{
 	},
 	Fields: []metaroce.Field{
 		{
-			Header: 0, Name: "version", Label: "Version", Filter: "metaroce.version", Title: "profile version, 0", Unit: "",
+			Header: 0, Name: "version", Label: "Version", Filter: "metaroce.version", Title: "profile version", Unit: "",
 			Kind: metaroce.KindUint, Offset: 0, Bit: 0, Bits: 4,
 		},
 		{
-			Header: 0, Name: "type", Label: "Type", Filter: "metaroce.type", Title: "packet type, see types", Unit: "",
+			Header: 0, Name: "type", Label: "Type", Filter: "metaroce.type", Title: "packet type", Unit: "",
 			Kind: metaroce.KindCode, Offset: 0, Bit: 4, Bits: 4,
 			Codes: []metaroce.Code{{Value: 0x0, Name: "CONN_REQ"}, {Value: 0x1, Name: "CONN_REP"}, {Value: 0x2, Name: "CONN_REJ"}, {Value: 0x3, Name: "DISCONNECT"}, {Value: 0x4, Name: "WRITE"}, {Value: 0x5, Name: "SEND"}, {Value: 0x6, Name: "READ_REQ"}, {Value: 0x7, Name: "READ_RESP"}, {Value: 0x8, Name: "ATOMIC_REQ"}, {Value: 0x9, Name: "ATOMIC_RESP"}, {Value: 0xa, Name: "PROBE"}, {Value: 0xb, Name: "ACK"}, {Value: 0xc, Name: "NAK"}},
 		},
 		{
-			Header: 0, Name: "flags", Label: "Flags", Filter: "metaroce.flags", Title: "see flags", Unit: "",
+			Header: 0, Name: "flags", Label: "Flags", Filter: "metaroce.flags", Title: "flags", Unit: "",
 			Kind: metaroce.KindFlags, Offset: 1, Bit: 0, Bits: 8,
 		},
 		{
@@ -159,15 +159,15 @@ var Profile = metaroce.Profile{
 			Kind: metaroce.KindHex, Offset: 0, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 1, Name: "path_count", Label: "Path count", Filter: "metaroce.path_count", Title: "paths that the sender will use, 1 to 128", Unit: "",
+			Header: 1, Name: "path_count", Label: "Path count", Filter: "metaroce.path_count", Title: "paths that the sender will use", Unit: "",
 			Kind: metaroce.KindUint, Offset: 4, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 1, Name: "plane_count", Label: "Plane count", Filter: "metaroce.plane_count", Title: "planes that the sender has, 1 or more", Unit: "",
+			Header: 1, Name: "plane_count", Label: "Plane count", Filter: "metaroce.plane_count", Title: "planes that the sender has", Unit: "",
 			Kind: metaroce.KindUint, Offset: 5, Bit: 0, Bits: 8,
 		},
 		{
-			Header: 1, Name: "mtu", Label: "MTU", Filter: "metaroce.mtu", Title: "largest payload that the sender takes: 256, 512, 1024, 2048, 4096 or 8192", Unit: "bytes",
+			Header: 1, Name: "mtu", Label: "MTU", Filter: "metaroce.mtu", Title: "largest payload that the sender takes", Unit: "bytes",
 			Kind: metaroce.KindUint, Offset: 6, Bit: 0, Bits: 16,
 		},
 		{
@@ -183,7 +183,7 @@ var Profile = metaroce.Profile{
 			Kind: metaroce.KindUint, Offset: 16, Bit: 0, Bits: 16,
 		},
 		{
-			Header: 1, Name: "max_window", Label: "Max window", Filter: "metaroce.max_window", Title: "packets in flight a path that the sender can track, at most 256", Unit: "packets",
+			Header: 1, Name: "max_window", Label: "Max window", Filter: "metaroce.max_window", Title: "packets in flight a path that the sender can track", Unit: "packets",
 			Kind: metaroce.KindUint, Offset: 18, Bit: 0, Bits: 16,
 		},
 		{
@@ -326,7 +326,7 @@ var Profile = metaroce.Profile{
 			Kind: metaroce.KindUint, Offset: 40, Bit: 0, Bits: 32,
 		},
 		{
-			Header: 12, Name: "rate_hint", Label: "Rate hint", Filter: "metaroce.rate_hint", Title: "share of the receiver's inbound rate that it grants this connection; 0xFFFFFFFF: no limit", Unit: "Mbit/s",
+			Header: 12, Name: "rate_hint", Label: "Rate hint", Filter: "metaroce.rate_hint", Title: "share of the receiver's inbound rate that it grants this connection", Unit: "Mbit/s",
 			Kind: metaroce.KindUint, Offset: 44, Bit: 0, Bits: 32,
 			Codes: []metaroce.Code{{Value: 0xffffffff, Name: "no_limit"}},
 		},

@@ -40,6 +40,9 @@ func (p *Profile) check() error {
 	if p.Title == "" {
 		f.add("title", "missing")
 	}
+	if p.About == "" {
+		f.add("about", "missing")
+	}
 	if !lowerName.MatchString(p.Filter) {
 		f.add("filter", "%q is no name in lower case", p.Filter)
 	}

@@ -56,6 +56,7 @@ func render(name string, data any) ([]byte, error) {
 		"goName": goName, "flagName": flagName, "enumType": enumType, "sentence": sentence, "lower": strings.ToLower, "upper": strings.ToUpper,
 		"add": func(a, b int) int { return a + b }, "hex": func(v uint64) string { return fmt.Sprintf("%#x", v) },
 		"luaKind": luaKind, "luaSpan": luaSpan, "luaType": luaType, "luaMask": luaMask, "luaRange": luaRange, "luaReasons": luaReasons, "words": words,
+		"lines": lines, "cell": cell, "quote": strconv.Quote, "pageReasons": pageReasons,
 	}).ParseFS(templates, "templates/"+name, "templates/*.lua")
 	if err != nil {
 		return nil, err

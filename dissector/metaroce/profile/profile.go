@@ -15,6 +15,7 @@ import (
 type Profile struct {
 	Name          string                       `yaml:"profile"`
 	Title         string                       `yaml:"title"`
+	About         string                       `yaml:"about"`
 	Filter        string                       `yaml:"filter"`
 	UDPPort       int                          `yaml:"udp_port"`
 	ICRC          string                       `yaml:"icrc"`

@@ -20,6 +20,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 	for name, tt := range map[string]struct{ before, after, want string }{
 		"name that Go cannot have":     {"profile: mrtest", "profile: mr-test", `profile: "mr-test" is no name of a Go package`},
 		"no title":                     {"title: MetaRoCE test profile\n", "", "title: missing"},
+		"nothing about it":             {"about: Nobody speaks it.\n", "", "about: missing"},
 		"filter in capitals":           {"filter: mrtest", "filter: MR", `filter: "MR" is no name in lower case`},
 		"port out of range":            {"udp_port: 40404", "udp_port: 70000", "udp_port: 70000 is no port"},
 		"unknown ICRC":                 {"icrc: udp-pseudo", "icrc: crc64", `icrc: "crc64" is no rule that is known`},
@@ -76,7 +77,13 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	require.NoError(t, err)
 	set, err := profile.Set([]*profile.Profile{p})
 	require.NoError(t, err)
+	page, err := p.Page()
+	require.NoError(t, err)
+	console, err := profile.Console([]*profile.Profile{p})
+	require.NoError(t, err)
 	files = append(files,
+		profile.File{Path: filepath.Join("..", "..", "..", "docs", p.PageName()), Data: page},
+		profile.File{Path: filepath.Join("..", "..", "..", "web", "src", "lib", "metaroceFields.gen.ts"), Data: console},
 		profile.File{Path: filepath.Join("..", "wireshark", p.PluginName()), Data: plugin},
 		profile.File{Path: filepath.Join("..", "..", "metaroce_gen.go"), Data: set})
 	for _, f := range files {

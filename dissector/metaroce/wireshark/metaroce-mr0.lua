@@ -1,8 +1,13 @@
--- MetaRoCE, profile mr0: dissector for Wireshark and tshark, from 3.6 on.
+-- MetaRoCE, profile mr0: dissector for Wireshark and tshark. Tested with 4.0; it runs in Lua 5.1 to 5.4.
 -- Code generated from the profile mr0 by rocelens. DO NOT EDIT.
 --
--- MetaRoCE working profile 0. The profile is the rocelens project's own encoding of what Meta has described in public; it does
--- not claim to be Meta's layout. The column Info, the names of fields and the reasons are those of rocelens.
+-- MetaRoCE working profile 0.
+-- mr0 is the rocelens project's own encoding of the behaviour that Meta described in public on 2026-08-24.
+-- Neither the byte layout of Meta's specification nor its library's source was at hand, so nothing here claims
+-- to be Meta's layout: packets of Meta's own implementation will look different, and are not decoded by it. It
+-- exists so that decoding, replay and a reference transport can be built and measured today; when a layout is
+-- published, it becomes a profile beside this one.
+-- The column Info, the names of fields and the reasons are those of rocelens.
 
 local PORT = 51791 -- destination port, unless a preference says otherwise
 local FILTER = "metaroce"
@@ -20,9 +25,9 @@ local HEADERS = {
 	{
 		name = "CH", title = "Common Header", abbr = "metaroce.ch", length = 16,
 		fields = {
-			{ name = "version", label = "Version", abbr = "metaroce.version", kind = "uint", at = 0, bit = 0, bits = 4, span = 1, type = "uint8", mask = 0xf0, blurb = "profile version, 0" },
-			{ name = "type", label = "Type", abbr = "metaroce.type", kind = "code", at = 0, bit = 4, bits = 4, span = 1, type = "uint8", mask = 0xf, blurb = "packet type, see types", codes = { [0] = "CONN_REQ", [1] = "CONN_REP", [2] = "CONN_REJ", [3] = "DISCONNECT", [4] = "WRITE", [5] = "SEND", [6] = "READ_REQ", [7] = "READ_RESP", [8] = "ATOMIC_REQ", [9] = "ATOMIC_RESP", [10] = "PROBE", [11] = "ACK", [12] = "NAK", } },
-			{ name = "flags", label = "Flags", abbr = "metaroce.flags", kind = "flags", at = 1, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "see flags" },
+			{ name = "version", label = "Version", abbr = "metaroce.version", kind = "uint", at = 0, bit = 0, bits = 4, span = 1, type = "uint8", mask = 0xf0, blurb = "profile version" },
+			{ name = "type", label = "Type", abbr = "metaroce.type", kind = "code", at = 0, bit = 4, bits = 4, span = 1, type = "uint8", mask = 0xf, blurb = "packet type", codes = { [0] = "CONN_REQ", [1] = "CONN_REP", [2] = "CONN_REJ", [3] = "DISCONNECT", [4] = "WRITE", [5] = "SEND", [6] = "READ_REQ", [7] = "READ_RESP", [8] = "ATOMIC_REQ", [9] = "ATOMIC_RESP", [10] = "PROBE", [11] = "ACK", [12] = "NAK", } },
+			{ name = "flags", label = "Flags", abbr = "metaroce.flags", kind = "flags", at = 1, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "flags" },
 			{ name = "payload_length", label = "Payload length", abbr = "metaroce.payload_length", kind = "uint", at = 2, bit = 0, bits = 16, span = 2, type = "uint16", unit = "bytes", blurb = "payload after the last header, before the ICRC" },
 			{ name = "dest_conn_id", label = "Destination connection id", abbr = "metaroce.dest_conn_id", kind = "hex", at = 4, bit = 0, bits = 32, span = 4, type = "uint32", blurb = "connection id that the receiver of this packet chose; in CONN_REQ 0" },
 			{ name = "path_id", label = "Path id", abbr = "metaroce.path_id", kind = "uint", at = 8, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "path, counted from 0; in ACK and NAK the path that is acknowledged", wrong = function(v, sequenced) return not sequenced and (v > 127) end },
@@ -35,13 +40,13 @@ local HEADERS = {
 		name = "CONN", title = "Connection Header", abbr = "metaroce.conn", length = 32,
 		fields = {
 			{ name = "source_conn_id", label = "Source connection id", abbr = "metaroce.source_conn_id", kind = "hex", at = 0, bit = 0, bits = 32, span = 4, type = "uint32", blurb = "connection id that the sender of this packet chose" },
-			{ name = "path_count", label = "Path count", abbr = "metaroce.path_count", kind = "uint", at = 4, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "paths that the sender will use, 1 to 128", wrong = function(v) return v < 1 or v > 128 end },
-			{ name = "plane_count", label = "Plane count", abbr = "metaroce.plane_count", kind = "uint", at = 5, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "planes that the sender has, 1 or more", wrong = function(v) return v < 1 end },
-			{ name = "mtu", label = "MTU", abbr = "metaroce.mtu", kind = "uint", at = 6, bit = 0, bits = 16, span = 2, type = "uint16", unit = "bytes", blurb = "largest payload that the sender takes: 256, 512, 1024, 2048, 4096 or 8192", wrong = function(v) return v ~= 256 and v ~= 512 and v ~= 1024 and v ~= 2048 and v ~= 4096 and v ~= 8192 end },
+			{ name = "path_count", label = "Path count", abbr = "metaroce.path_count", kind = "uint", at = 4, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "paths that the sender will use", wrong = function(v) return v < 1 or v > 128 end },
+			{ name = "plane_count", label = "Plane count", abbr = "metaroce.plane_count", kind = "uint", at = 5, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "planes that the sender has", wrong = function(v) return v < 1 end },
+			{ name = "mtu", label = "MTU", abbr = "metaroce.mtu", kind = "uint", at = 6, bit = 0, bits = 16, span = 2, type = "uint16", unit = "bytes", blurb = "largest payload that the sender takes", wrong = function(v) return v ~= 256 and v ~= 512 and v ~= 1024 and v ~= 2048 and v ~= 4096 and v ~= 8192 end },
 			{ name = "link_rate", label = "Link rate", abbr = "metaroce.link_rate", kind = "uint", at = 8, bit = 0, bits = 32, span = 4, type = "uint32", unit = "Mbit/s", blurb = "inbound rate of the sender, all planes together" },
 			{ name = "initial_psn", label = "Initial PSN", abbr = "metaroce.initial_psn", kind = "uint", at = 12, bit = 0, bits = 32, span = 4, type = "uint32", blurb = "first path sequence number of path 0; path i starts at initial_psn + i * 2^20 (mod 2^32)" },
 			{ name = "stream_count", label = "Stream count", abbr = "metaroce.stream_count", kind = "uint", at = 16, bit = 0, bits = 16, span = 2, type = "uint16", blurb = "streams that the sender takes" },
-			{ name = "max_window", label = "Max window", abbr = "metaroce.max_window", kind = "uint", at = 18, bit = 0, bits = 16, span = 2, type = "uint16", unit = "packets", blurb = "packets in flight a path that the sender can track, at most 256", wrong = function(v) return v > 256 end },
+			{ name = "max_window", label = "Max window", abbr = "metaroce.max_window", kind = "uint", at = 18, bit = 0, bits = 16, span = 2, type = "uint16", unit = "packets", blurb = "packets in flight a path that the sender can track", wrong = function(v) return v > 256 end },
 			{ name = "nonce", label = "Nonce", abbr = "metaroce.nonce", kind = "hex", at = 20, bit = 0, bits = 64, span = 8, type = "uint64", blurb = "random; CONN_REP and CONN_REJ echo the request's" },
 			{ name = "reserved", label = "Reserved", abbr = "metaroce.conn.reserved", kind = "reserved", at = 28, bit = 0, bits = 32, span = 4, type = "uint32" },
 		},
@@ -131,7 +136,7 @@ local HEADERS = {
 			{ name = "sack", label = "SACK", abbr = "metaroce.sack", kind = "vector", at = 4, bit = 0, bits = 256, span = 32, type = "bytes", blurb = "selective acknowledgment bitvector: bit i stands for cumulative_psn + 1 + i; bit i is bit i mod 8, counted from the LEAST significant, of byte i div 8", counts_from = "cumulative_psn", first = 1 },
 			{ name = "echo_timestamp", label = "Echo timestamp", abbr = "metaroce.echo_timestamp", kind = "uint", at = 36, bit = 0, bits = 32, span = 4, type = "uint32", unit = "ns", blurb = "timestamp of the packet that triggered this ACK" },
 			{ name = "ack_delay", label = "ACK delay", abbr = "metaroce.ack_delay", kind = "uint", at = 40, bit = 0, bits = 32, span = 4, type = "uint32", unit = "ns", blurb = "time from that packet's arrival to this ACK's leaving" },
-			{ name = "rate_hint", label = "Rate hint", abbr = "metaroce.rate_hint", kind = "uint", at = 44, bit = 0, bits = 32, span = 4, type = "uint32", unit = "Mbit/s", blurb = "share of the receiver's inbound rate that it grants this connection; 0xFFFFFFFF: no limit", codes = { [4294967295] = "no limit", } },
+			{ name = "rate_hint", label = "Rate hint", abbr = "metaroce.rate_hint", kind = "uint", at = 44, bit = 0, bits = 32, span = 4, type = "uint32", unit = "Mbit/s", blurb = "share of the receiver's inbound rate that it grants this connection", codes = { [4294967295] = "no limit", } },
 			{ name = "ce_count", label = "CE count", abbr = "metaroce.ce_count", kind = "uint", at = 48, bit = 0, bits = 32, span = 4, type = "uint32", unit = "packets", blurb = "packets that arrived on this path marked CE, since the connection began, mod 2^32" },
 			{ name = "packet_count", label = "Packet count", abbr = "metaroce.packet_count", kind = "uint", at = 52, bit = 0, bits = 32, span = 4, type = "uint32", unit = "packets", blurb = "sequenced packets that arrived on this path, duplicates too, since the connection began, mod 2^32" },
 			{ name = "trigger", label = "Trigger", abbr = "metaroce.trigger", kind = "code", at = 56, bit = 0, bits = 8, span = 1, type = "uint8", blurb = "why the receiver sent this ACK now", codes = { [0] = "coalesced", [1] = "requested", [2] = "gap", [3] = "duplicate", [4] = "ce change", [5] = "message end", [6] = "timer", [7] = "window update", } },

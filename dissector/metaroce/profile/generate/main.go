@@ -19,6 +19,8 @@ const (
 	sources  = packages + "/profile/*.yaml"
 	binding  = "dissector/metaroce_gen.go"
 	plugins  = "dissector/metaroce/wireshark"
+	pages    = "docs"
+	console  = "web/src/lib/metaroceFields.gen.ts"
 )
 
 func main() {
@@ -66,7 +68,11 @@ func generate(root *os.Root, name string) (*profile.Profile, error) {
 	if err = errors.Join(err, fault); err != nil {
 		return p, err
 	}
-	return p, write(root, path.Join(plugins, p.PluginName()), plugin)
+	page, fault := p.Page()
+	if err = errors.Join(err, fault); err != nil {
+		return p, err
+	}
+	return p, errors.Join(write(root, path.Join(plugins, p.PluginName()), plugin), write(root, path.Join(pages, p.PageName()), page))
 }
 
 // bind writes what belongs to all profiles together.
@@ -75,7 +81,11 @@ func bind(root *os.Root, profiles []*profile.Profile) error {
 	if err != nil {
 		return err
 	}
-	return write(root, binding, source)
+	fields, err := profile.Console(profiles)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(root, binding, source), write(root, console, fields))
 }
 
 // write replaces a file and makes its folder.
