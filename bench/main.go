@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -24,7 +27,7 @@ import (
 
 type commandLine struct {
 	Packets     int    `default:"1000000" help:"Packets of the capture, about 1 KiB each."`
-	Connections int    `default:"64" help:"Connections of the capture."`
+	Connections int    `default:"1024" help:"Connections of the capture."`
 	Runs        int    `default:"5" help:"Runs of each quick tool; slow ones run at most three times."`
 	Directory   string `help:"Where the capture is kept between runs; the default is in the system's temporary directory."`
 	Rocelens    string `help:"Binary to time; the default is built from this tree."`
@@ -77,7 +80,13 @@ func (cl *commandLine) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("look at capture: %w", err)
 	}
-	fmt.Fprintf(out, "machine   %s\ncapture   %.2f GB, %d connections, page cache warm\n\n", machine(), float64(info.Size())/1e9, cl.Connections)
+	fmt.Fprintf(out, "machine   %s\ncapture   %.2f GB, %d connections\n", machine(), float64(info.Size())/1e9, cl.Connections)
+	if err := agree(ctx, out, cl.Rocelens, file); err != nil {
+		return err
+	}
+	if err := compareHotPaths(ctx, out, cl.Directory, cl.Runs); err != nil {
+		return err
+	}
 	return compare(ctx, out, cl.contenders(file), cl.Runs)
 }
 
@@ -131,6 +140,7 @@ func warm(file string) error {
 // compare runs the contenders in turns and prints a line for each.
 func compare(ctx context.Context, out io.Writer, contenders []contender, runs int) error {
 	times := make([][]time.Duration, len(contenders))
+	memory := make([]int64, len(contenders))
 	missing := make([]bool, len(contenders))
 	for run := range runs {
 		for i, c := range contenders {
@@ -141,33 +151,79 @@ func compare(ctx context.Context, out io.Writer, contenders []contender, runs in
 				missing[i] = true
 				continue
 			}
-			took, err := clock(ctx, c.args)
+			took, peak, err := clock(ctx, c.args)
 			if err != nil {
 				return fmt.Errorf("run %s: %w", c.name, err)
 			}
 			times[i] = append(times[i], took)
+			memory[i] = max(memory[i], peak)
 		}
 	}
 	own := median(times[0])
-	fmt.Fprintf(out, "%-28s %9s %9s %7s  %s\n", "", "median", "fastest", "ratio", "")
+	fmt.Fprintf(out, "%-28s %9s %9s %7s %8s\n", "whole file, page cache warm", "median", "fastest", "ratio", "memory")
 	for i, c := range contenders {
 		if missing[i] {
-			fmt.Fprintf(out, "%-28s %9s %9s %7s  not installed\n", c.name, "–", "–", "–")
+			fmt.Fprintf(out, "%-28s %9s %9s %7s %8s  not installed\n", c.name, "–", "–", "–", "–")
 			continue
 		}
 		m := median(times[i])
-		fmt.Fprintf(out, "%-28s %8.3fs %8.3fs %6.1fx  %s\n", c.name, m.Seconds(), slices.Min(times[i]).Seconds(),
-			float64(m)/float64(own), c.note)
+		fmt.Fprintf(out, "%-28s %8.3fs %8.3fs %6.1fx %8s  %s\n", c.name, m.Seconds(), slices.Min(times[i]).Seconds(),
+			float64(m)/float64(own), resident(memory[i]), c.note)
 	}
-	fmt.Fprintln(out, "\nratio: the tool's median by that of the first line")
+	fmt.Fprintln(out, "\nratio: the tool's median by that of the first line; memory: the peak of its resident set")
 	return nil
 }
 
-func clock(ctx context.Context, args []string) (time.Duration, error) {
+// clock runs a command line and tells how long it took and the peak of its resident set in bytes.
+func clock(ctx context.Context, args []string) (took time.Duration, peak int64, err error) {
 	command := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the contenders are listed above
 	start := time.Now()
-	err := command.Run() // both outputs go to the null device
-	return time.Since(start), err
+	err = command.Run() // both outputs go to the null device
+	took = time.Since(start)
+	if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		peak = usage.Maxrss << 10 // Linux counts in KiB
+	}
+	return took, peak, err
+}
+
+// resident is a peak for people. A process inherits the peak of the one that started it, so that a smaller one cannot
+// be told.
+func resident(peak int64) string {
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err == nil && peak <= own.Maxrss<<10 {
+		return fmt.Sprintf("<%d MB", own.Maxrss>>10)
+	}
+	return fmt.Sprintf("%d MB", peak>>20)
+}
+
+// agree holds the number of packets against that of capinfos, so that nobody is quick by leaving some out.
+func agree(ctx context.Context, out io.Writer, rocelens, file string) error {
+	text, err := exec.CommandContext(ctx, rocelens, "analyze", "--json", file).Output() //nolint:gosec // built above
+	if err != nil {
+		return fmt.Errorf("run rocelens analyze: %w", err)
+	}
+	var found struct {
+		Totals struct {
+			Packets uint64 `json:"packets"`
+		} `json:"totals"`
+	}
+	if err := json.Unmarshal(text, &found); err != nil {
+		return fmt.Errorf("read the answer of rocelens analyze: %w", err)
+	}
+	if _, missing := exec.LookPath("capinfos"); missing != nil {
+		fmt.Fprintf(out, "packets   %d, capinfos is not installed\n\n", found.Totals.Packets)
+		return nil
+	}
+	text, err = exec.CommandContext(ctx, "capinfos", "-cTMr", file).Output() //nolint:gosec // made above
+	if err != nil {
+		return fmt.Errorf("run capinfos: %w", err)
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) == 0 || fields[len(fields)-1] != strconv.FormatUint(found.Totals.Packets, 10) {
+		return fmt.Errorf("rocelens counts %d packets, capinfos says %q", found.Totals.Packets, text)
+	}
+	fmt.Fprintf(out, "packets   %d, as capinfos counts\n\n", found.Totals.Packets)
+	return nil
 }
 
 func median(d []time.Duration) time.Duration {
