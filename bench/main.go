@@ -147,7 +147,7 @@ func compare(ctx context.Context, out io.Writer, contenders []contender, runs in
 			if missing[i] || c.slow && run >= 3 {
 				continue
 			}
-			if _, err := exec.LookPath(c.args[0]); err != nil {
+			if !installed(c.args[0]) {
 				missing[i] = true
 				continue
 			}
@@ -210,7 +210,7 @@ func agree(ctx context.Context, out io.Writer, rocelens, file string) error {
 	if err := json.Unmarshal(text, &found); err != nil {
 		return fmt.Errorf("read the answer of rocelens analyze: %w", err)
 	}
-	if _, missing := exec.LookPath("capinfos"); missing != nil {
+	if !installed("capinfos") {
 		fmt.Fprintf(out, "packets   %d, capinfos is not installed\n\n", found.Totals.Packets)
 		return nil
 	}
@@ -224,6 +224,11 @@ func agree(ctx context.Context, out io.Writer, rocelens, file string) error {
 	}
 	fmt.Fprintf(out, "packets   %d, as capinfos counts\n\n", found.Totals.Packets)
 	return nil
+}
+
+func installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
 }
 
 func median(d []time.Duration) time.Duration {
