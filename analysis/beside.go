@@ -52,11 +52,24 @@ var udpPortNames = map[uint16]string{
 
 var protocolNames = map[dissector.Protocol]string{
 	dissector.ProtocolPause:    "pause frames",
-	dissector.ProtocolMRC:      "MRC",
-	dissector.ProtocolUET:      "UET",
-	dissector.ProtocolVeRoCE:   "veRoCE",
-	dissector.ProtocolIWARP:    "iWARP",
+	dissector.ProtocolMRC:      "unsupported: MRC",
+	dissector.ProtocolUET:      "unsupported: UET",
+	dissector.ProtocolVeRoCE:   "unsupported: veRoCE",
+	dissector.ProtocolIWARP:    "unsupported: iWARP",
 	dissector.ProtocolMetaRoCE: "MetaRoCE",
+}
+
+// Link types without Ethernet or IP that users do open, by the names of the tcpdump registry.
+var linkTypeNames = map[uint16]string{
+	105: "IEEE802_11",
+	127: "IEEE802_11_RADIOTAP",
+	187: "BLUETOOTH_HCI_H4",
+	189: "USB_LINUX",
+	192: "PPI",
+	201: "BLUETOOTH_HCI_H4_WITH_PHDR",
+	220: "USB_LINUX_MMAPPED",
+	242: "IPOIB",
+	247: "INFINIBAND",
 }
 
 // besideKey tells kinds apart without building their names: one map access a packet.
@@ -78,6 +91,8 @@ const (
 	besideReason
 	besideCut
 	besideMalformed
+	besideFragment
+	besideLinkType
 )
 
 type besideCounts map[besideKey]uint64
@@ -93,6 +108,9 @@ func (b besideCounts) add(p *dissector.Packet) {
 func classify(p *dissector.Packet) besideKey {
 	if _, named := protocolNames[p.Protocol]; named {
 		return besideKey{besideProtocol, uint16(p.Protocol)}
+	}
+	if p.Fault.Reason == dissector.ReasonFragment {
+		return besideKey{besideFragment, 0}
 	}
 	if p.Network.Version != 0 {
 		switch p.Network.Protocol {
@@ -126,7 +144,9 @@ func classifyLink(p *dissector.Packet) besideKey {
 		if p.Ethernet.EtherType != 0 {
 			return besideKey{besideEtherType, p.Ethernet.EtherType}
 		}
-	case dissector.ReasonLinkType, dissector.ReasonLLC, dissector.ReasonTunnelPayload, dissector.ReasonTunnelVersion, dissector.ReasonERFType:
+	case dissector.ReasonLinkType:
+		return besideKey{besideLinkType, uint16(p.Meta.LinkType)}
+	case dissector.ReasonLLC, dissector.ReasonTunnelPayload, dissector.ReasonTunnelVersion, dissector.ReasonERFType:
 		return besideKey{besideReason, uint16(r)}
 	case dissector.ReasonCut:
 		return besideKey{besideCut, 0}
@@ -147,7 +167,6 @@ func innermost(p *dissector.Packet) dissector.LayerType {
 }
 
 var reasonNames = map[dissector.Reason]string{
-	dissector.ReasonLinkType:      "link types that are not decoded",
 	dissector.ReasonLLC:           "802.3 frames",
 	dissector.ReasonTunnelPayload: "tunnels of something that is not decoded",
 	dissector.ReasonTunnelVersion: "tunnels of a version that is not decoded",
@@ -181,6 +200,13 @@ func (k besideKey) name() string {
 		return "cut too short to tell"
 	case besideMalformed:
 		return "malformed"
+	case besideFragment:
+		return "IP fragments after the first"
+	case besideLinkType:
+		if name := linkTypeNames[k.number]; name != "" {
+			return fmt.Sprintf("unsupported: linktype %d (%s)", k.number, name)
+		}
+		return fmt.Sprintf("unsupported: linktype %d", k.number)
 	case besideOther:
 	}
 	return "other"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/flow"
 )
 
 // batchFrames is the size of a batch: its bytes stay in a core's second-level cache from reading to tracking.
@@ -109,7 +110,7 @@ func (s *stage) group(frames []capture.Frame) error {
 	for i := range frames {
 		p := &s.packets[i]
 		icrc := dissector.ICRCNotChecked
-		if p.IsRDMA() && !a.cfg.SkipICRC {
+		if flow.Tracks(p) && !a.cfg.SkipICRC {
 			icrc = dissector.VerifyICRC(p)
 		}
 		s.event.Observation = a.tracker.Observe(p, s.errs[i], icrc)
@@ -117,7 +118,7 @@ func (s *stage) group(frames []capture.Frame) error {
 		if frames[i].HasTime {
 			a.result.span(frames[i].Time)
 		}
-		if !p.IsRDMA() {
+		if !flow.Tracks(p) {
 			a.beside.add(p)
 			a.result.Pause.add(p)
 		}

@@ -8,6 +8,9 @@ type Config struct {
 	// MaxFlows is how many flows are kept at once, each about 1 KiB. When one more appears, the flow that
 	// was seen least recently is emitted and forgotten.
 	MaxFlows int
+	// MaxPaths is how many paths and streams of MetaRoCE connections are kept at once, each of 1 to 11 KiB. When
+	// there are more, the connection that was seen least recently is emitted and forgotten.
+	MaxPaths int
 	// MaxConnections is how many connections learnt from the connection manager are kept to name the flows
 	// that follow. The oldest is forgotten first.
 	MaxConnections int
@@ -25,6 +28,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		MaxFlows:       1 << 20,
+		MaxPaths:       1 << 17,
 		MaxConnections: 1 << 14,
 		MirrorWindow:   time.Millisecond,
 		MirrorTight:    2 * time.Microsecond,
@@ -39,6 +43,9 @@ func (c Config) withDefaults() Config {
 		c.MaxFlows = d.MaxFlows
 	}
 	c.MaxFlows = min(c.MaxFlows, maxFlowLimit)
+	if c.MaxPaths <= 0 {
+		c.MaxPaths = d.MaxPaths
+	}
 	if c.MaxConnections <= 0 {
 		c.MaxConnections = d.MaxConnections
 	}

@@ -23,9 +23,19 @@ func (t *Tracker) Flush() {
 	}
 	t.pairLate(all)
 	t.pairNotified(all)
+	rest := t.metaFlows()
+	t.pairByAddress(rest)
 	for _, f := range all {
+		for len(rest) > 0 && rest[0].firstNumber < f.firstNumber {
+			t.finishMeta(rest[0])
+			rest = rest[1:]
+		}
 		t.finish(f)
 	}
+	for _, f := range rest {
+		t.finishMeta(f)
+	}
+	t.meta = metaTracker{pairs: t.meta.pairs}
 	t.closed += t.pairs
 	t.pairs = 0
 	t.table.clear()
@@ -38,7 +48,7 @@ func (t *Tracker) Flush() {
 // Totals are the sums over all packets so far. Connections can be told for certain after Flush only.
 func (t *Tracker) Totals() Totals {
 	totals := t.totals
-	totals.Connections = totals.Flows - t.pairs - t.closed
+	totals.Connections = totals.Flows - t.pairs - t.closed - t.meta.pairs
 	return totals
 }
 

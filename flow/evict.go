@@ -15,11 +15,11 @@ type lastSeen struct {
 // add appends a new flow. It is the most recent, so the heap stays one.
 func (e *eviction) add(flow uint32, stamp uint64) { e.heap = append(e.heap, lastSeen{stamp, flow}) }
 
-// pop takes out the flow that was seen least recently.
-func (e *eviction) pop(s *slab) uint32 {
+// pop takes out the flow that was seen least recently, given when each was seen last.
+func (e *eviction) pop(seen func(flow uint32) uint64) uint32 {
 	for {
 		top := &e.heap[0]
-		now := s.at(top.flow).stamp
+		now := seen(top.flow)
 		if now == top.stamp {
 			flow := top.flow
 			last := len(e.heap) - 1
@@ -53,7 +53,7 @@ func (e *eviction) sink() {
 
 // evict emits and forgets the flow that was seen least recently.
 func (t *Tracker) evict() {
-	f := t.flows.at(t.order.pop(&t.flows))
+	f := t.flows.at(t.order.pop(func(i uint32) uint64 { return t.flows.at(i).stamp }))
 	t.totals.EvictedFlows++
 	t.hear(f)
 	t.finish(f)

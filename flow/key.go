@@ -108,9 +108,9 @@ func localKey(p *dissector.Packet, k *Key) {
 
 // Affinity is a number that both directions of a connection, its CNPs and the connection manager's messages
 // of the same two addresses have in common. Trackers that share the work of one capture must share it by
-// this number. It is 0 for a packet that is no RDMA packet.
+// this number. It is 0 for a packet that belongs to no connection.
 func Affinity(p *dissector.Packet) uint64 {
-	if !p.IsRDMA() {
+	if !Tracks(p) {
 		return 0
 	}
 	return addressHash(&p.Network.Source, &p.Network.Destination) ^

@@ -39,10 +39,11 @@ type Pairing uint8
 
 // Pairings, from no knowledge to certainty.
 const (
-	PairingNone     Pairing = iota // the other direction, or the QPN of the sender, is unknown
-	PairingInferred                // ACKs of one direction fit the PSNs of the other, and of no third; or CNPs its marks
-	PairingDatagram                // the DETH of each packet names the source QPN
-	PairingCM                      // the connection manager's REQ and REP were seen
+	PairingNone      Pairing = iota // the other direction, or the QPN of the sender, is unknown
+	PairingInferred                 // ACKs of one direction fit the PSNs of the other, and of no third; or CNPs its marks; for MetaRoCE also timestamps
+	PairingDatagram                 // the DETH of each packet names the source QPN
+	PairingCM                       // messages that set the connection up, or ended it, name both directions
+	PairingAddresses                // MetaRoCE: of all flows just these two lead from one address to the other and back
 )
 
 // Key is what makes packets one flow: one direction of one connection. The UDP source port is not part of
@@ -51,8 +52,8 @@ const (
 type Key struct {
 	Source        dissector.Address
 	Destination   dissector.Address
-	DestinationQP uint32 // 24 bits
-	SourceQP      uint32 // 24 bits; from the DETH, for datagrams only, otherwise 0
+	DestinationQP uint32 // 24 bits; for MetaRoCE dest_conn_id, 32 bits, which is 0 for a request that was not accepted
+	SourceQP      uint32 // 24 bits; from the DETH, for datagrams only; the sender's id of a MetaRoCE request that was not accepted; otherwise 0
 	Service       infiniband.Service
 	Protocol      dissector.Protocol
 }
@@ -80,6 +81,10 @@ type Operations struct {
 //   - SourceQP, without DETH or partner; DSCP, ports and marks, outside RoCEv2; VLAN, without a tag or with
 //     more than two.
 //
+// A flow of MetaRoCE has the psns of all its paths together: its PSN fields count over these, FirstPSN and LastPSN are
+// unknown, RetransmittedNAK is after a gap that an ACK showed and RNRNaks are NAKs for want of a receive buffer. See
+// [MetaRoCERecord] for each path and stream.
+//
 // UC resends nothing, so its Retransmitted is 0 and known. Gaps count requests and READ responses together:
 // of responses only those that must exist, since an acknowledgment may stand for any number of requests.
 type Record struct {
@@ -87,7 +92,7 @@ type Record struct {
 	ConnectionID ID // the same for both directions once they are paired; otherwise the flow's own ID
 	ReverseID    ID // the other direction's flow, 0 when unknown
 	Key          Key
-	SourceQP     Count // QPN of the sender; unknown when nothing names it
+	SourceQP     Count // QPN of the sender, or the connection id that it chose; unknown when nothing names it
 	Pairing      Pairing
 
 	// Where it says "of the first packet" below, a CNP is not meant, unless there are CNPs alone.
@@ -142,6 +147,8 @@ type Record struct {
 	ICRCGood, ICRCBad, ICRCUndetermined uint64
 	PortRewritten                       Count // UDP source port before a device rewrote it, when the ICRC proves it
 	Truncated, Malformed                uint64
+
+	MetaRoCE *MetaRoCERecord // nil for RoCE
 }
 
 // Flags are what the tracker found about one packet.
@@ -178,7 +185,7 @@ type Revision struct {
 
 // Totals are sums over all packets of one capture, whatever their flow, evicted flows included.
 //
-// RDMAPackets are those with a whole base transport header of RoCE, be the rest cut, unknown or contradictory.
+// RDMAPackets are those with a whole base transport header of RoCE or common header of MetaRoCE, be the rest cut, unknown or contradictory.
 // Every other packet is one of Truncated, Malformed, Unsupported, PauseFrames and NotRDMA; an RDMA packet
 // may count as Truncated, Malformed or Unsupported besides. Bytes are those on the wire.
 type Totals struct {

@@ -196,18 +196,23 @@ func (f *flow) arrive(k *Key, p *dissector.Packet) {
 	f.vantage = vantageOf(p)
 	f.sourcePort = p.UDP.SourcePort
 	f.lastID = p.Network.ID
-	f.link = link{source: p.Ethernet.Source, destination: p.Ethernet.Destination}
-	l := &f.link
+	f.link = linkOf(p)
+}
+
+// linkOf is what a packet says of the way it came.
+func linkOf(p *dissector.Packet) link {
+	l := link{source: p.Ethernet.Source, destination: p.Ethernet.Destination}
 	if n := int(p.Ethernet.VLANCount); n > 0 && n <= len(p.Ethernet.VLAN) {
 		l.vlan = p.Ethernet.VLAN[n-1]&0xfff + 1
 	}
-	if p.Protocol == dissector.ProtocolRoCEv2 {
+	if p.Protocol == dissector.ProtocolRoCEv2 || p.Protocol == dissector.ProtocolMetaRoCE {
 		l.dscp = p.Network.DSCP
 	}
 	if p.Tunnel.Depth > 0 {
 		l.tunnel = p.Tunnel.Type
 		l.outer = [2]dissector.Address{p.Tunnel.Outer.Source, p.Tunnel.Outer.Destination}
 	}
+	return l
 }
 
 func known(n uint64) Count { return Count{N: n, Known: true} }

@@ -26,6 +26,7 @@ type Tracker struct {
 
 	offers   []offer
 	cm       manager
+	meta     metaTracker
 	warmed   uint64    // makes the loads of Warm count
 	original *sighting // of the latest mirror copy, nil when it is forgotten
 
@@ -90,6 +91,10 @@ func (t *Tracker) countRDMA(icrc dissector.ICRCState, bytes uint64) {
 
 // observeUnusual takes packets that Decode complained about, and those that are not RDMA.
 func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.ICRCState, bytes uint64, o *Observation) {
+	if p.Protocol == dissector.ProtocolMetaRoCE && err == nil {
+		t.observeMeta(p, nil, icrc, bytes, o)
+		return
+	}
 	truncated, malformed := errors.Is(err, dissector.ErrTruncated), errors.Is(err, dissector.ErrMalformed)
 	switch {
 	case truncated:
@@ -104,6 +109,9 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 		t.totals.NotRDMA++
 	}
 	if !p.IsRDMA() {
+		if Tracks(p) {
+			t.observeMeta(p, err, icrc, bytes, o)
+		}
 		return
 	}
 	t.countRDMA(icrc, bytes)

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/mad"
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -28,6 +29,7 @@ type Flow struct {
 	Pairing                   string            `json:"pairing"`
 	ServiceID                 *string           `json:"service_id"`
 	Application               *string           `json:"application"`
+	Transport                 string            `json:"transport"`
 	Service                   string            `json:"service"`
 	Protocol                  string            `json:"protocol"`
 	SourceMAC                 string            `json:"source_mac"`
@@ -78,6 +80,7 @@ type Flow struct {
 	ICRCUndetermined          uint64            `json:"icrc_undetermined"`
 	Truncated                 uint64            `json:"truncated"`
 	Malformed                 uint64            `json:"malformed"`
+	MetaRoCE                  *MetaRoCE         `json:"metaroce"`
 }
 
 // Operations is flow.Operations with its JSON names.
@@ -99,7 +102,7 @@ func NewFlow(r *flow.Record) *Flow {
 		ID: idText(r.ID), ConnectionID: idText(r.ConnectionID),
 		Source: r.Key.Source.String(), SourceQP: r.SourceQP,
 		Destination: r.Key.Destination.String(), DestinationQP: r.Key.DestinationQP,
-		Pairing: pairingText(r.Pairing), Service: r.Key.Service.String(), Protocol: r.Key.Protocol.String(),
+		Pairing: pairingText(r.Pairing), Transport: r.Transport(), Service: flow.ServiceName(r.Key.Service), Protocol: r.Key.Protocol.String(),
 		SourceMAC: net.HardwareAddr(r.SourceMAC[:]).String(), DestinationMAC: net.HardwareAddr(r.DestinationMAC[:]).String(),
 		VLAN: r.VLAN, DSCP: r.DSCP, SourcePort: r.SourcePort, SourcePorts: r.SourcePorts, PortRewrittenFrom: r.PortRewritten,
 		FirstNumber: r.FirstNumber, LastNumber: r.LastNumber,
@@ -143,13 +146,22 @@ func NewFlow(r *flow.Record) *Flow {
 	}
 	for code, n := range r.Naks {
 		if n > 0 {
-			f.NaksByCode[infiniband.NAKCode(code).String()] = n
+			f.NaksByCode[nakName(r, code)] = n
 		}
 	}
 	if r.RNRNaks > 0 {
 		f.RNRTimerMaxNS = &r.RNRTimerMax
 	}
+	f.MetaRoCE = NewMetaRoCE(r.MetaRoCE)
 	return f
+}
+
+// nakName is the name of a NAK's code, in which RoCE and MetaRoCE differ.
+func nakName(r *flow.Record, code int) string {
+	if r.MetaRoCE != nil {
+		return mr0.NAKReason(code).String()
+	}
+	return infiniband.NAKCode(code).String()
 }
 
 func idText(id flow.ID) string { return strconv.FormatUint(uint64(id), 10) }
@@ -168,6 +180,8 @@ func pairingText(p flow.Pairing) string {
 		return "datagram"
 	case flow.PairingCM:
 		return "cm"
+	case flow.PairingAddresses:
+		return "addresses"
 	case flow.PairingNone:
 	}
 	return "none"
