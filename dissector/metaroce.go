@@ -36,7 +36,8 @@ func (d *decoder) metaRoCE(profile MetaRoCEProfile) error {
 		length = int(p.UDP.Length) - udpLength
 	}
 	p.BTH = infiniband.BTH{}
-	err := p.MetaRoCE.decode(profile, d.data[min(start, len(d.data)):], length)
+	p.MetaRoCE.use(profile)
+	err := p.MetaRoCE.decode(d.data[min(start, len(d.data)):], length)
 	p.Protocol = ProtocolMetaRoCE
 	if d.end <= math.MaxUint16 && !p.Network.Fragment && length >= icrcLength {
 		p.ICRCOffset = uint16(d.end - icrcLength)
@@ -125,28 +126,4 @@ func ComputeMetaRoCEICRC(p *Packet) (uint32, bool) {
 	source := netip.AddrPortFrom(p.Network.Source.Addr(), p.UDP.SourcePort)
 	destination := netip.AddrPortFrom(p.Network.Destination.Addr(), p.UDP.DestinationPort)
 	return p.MetaRoCE.ComputeICRC(p.Data[p.Layers[udp].End():end], source, destination), true
-}
-
-// quickMetaRoCETail lists the layers behind the first i, given where the UDP payload and the packet end.
-func (p *Packet) quickMetaRoCETail(i, start, end, captured int) {
-	headers := p.MetaRoCE.payloadOffset()
-	behind, icrc := start+headers, end-icrcLength
-	p.Protocol = ProtocolMetaRoCE
-	p.ICRCOffset = uint16(icrc)
-	p.CapturedEnd = uint16(min(end, captured))
-	p.PayloadOffset = uint16(behind)
-	p.PayloadLength = uint16(icrc - behind)
-	p.Layers[i] = Layer{LayerMetaRoCE, uint16(start), uint16(headers)}
-	if captured != end || icrc == behind {
-		i = p.quickTail(i+1, LayerPayload, behind, icrc, icrc, captured)
-	} else {
-		p.Layers[i+1] = Layer{LayerPayload, uint16(behind), uint16(icrc - behind)}
-		p.Layers[i+2] = Layer{LayerICRC, uint16(icrc), icrcLength}
-		i += 3
-	}
-	if captured > end {
-		p.Layers[i] = Layer{LayerTrailer, uint16(end), uint16(min(captured-end, math.MaxUint16))}
-		i++
-	}
-	p.LayerCount = uint8(i)
 }

@@ -36,25 +36,42 @@ func metaACK() mr0.Packet {
 	return p
 }
 
+// ring lays copies of a frame one behind the other, as captures do, so that how one of them lies in memory is not what
+// is measured.
+func ring(data []byte, copies int) [][]byte {
+	const between = 16 // header of a record
+	all := make([]byte, copies*(len(data)+between))
+	frames := make([][]byte, copies)
+	for i := range frames {
+		at := i * (len(data) + between)
+		frames[i] = all[at : at+len(data) : at+len(data)]
+		copy(frames[i], data)
+	}
+	return frames
+}
+
 // BenchmarkMetaRoCEDecode measures packets of the profile mr0 against RoCEv2 WRITEs, block by block in the same
-// run, and reports how many times as long they take. The quickest block of each counts: what else the machine
-// does only makes blocks slower.
+// run, and reports how many times as long they take: at most 1.2 for a WRITE, 1.5 for an ACK with its vector. The
+// quickest block of each counts: what else the machine does only makes blocks slower.
 func BenchmarkMetaRoCEDecode(b *testing.B) {
+	const block, payload = 256, 4096
 	meta := dissector.Meta{LinkType: dissector.LinkTypeEthernet, Number: 1, HasTime: true}
-	frame := func(f build.Frame) []byte { return mustBuild(b, f) }
-	writeFirst, writeMiddle := frame(dataFrame(infiniband.RCWriteFirst, 4096)), frame(dataFrame(infiniband.RCWriteMiddle, 4096))
-	for _, s := range []shape{
-		{"WRITE", frame(metaFrame(metaWrite(), 4096))},
-		{"ACK", frame(metaFrame(metaACK(), 0))},
+	frames := func(f build.Frame) [][]byte { return ring(mustBuild(b, f), block) }
+	writeFirst, writeMiddle := frames(dataFrame(infiniband.RCWriteFirst, payload)), frames(dataFrame(infiniband.RCWriteMiddle, payload))
+	for _, s := range []struct {
+		name   string
+		frames [][]byte
+	}{
+		{"WRITE", frames(metaFrame(metaWrite(), payload))},
+		{"ACK", frames(metaFrame(metaACK(), 0))},
 	} {
 		b.Run(s.name, func(b *testing.B) {
-			const block = 256
 			var p dissector.Packet
 			const first, middle, this = 0, 1, 2
 			quickest := [...]time.Duration{time.Hour, time.Hour, time.Hour}
-			measure := func(which int, data []byte) {
+			measure := func(which int, frames [][]byte) {
 				start := time.Now()
-				for range block {
+				for _, data := range frames {
 					if err := dissector.Decode(data, meta, &p); err != nil {
 						b.Fatal(err)
 					}
@@ -65,7 +82,7 @@ func BenchmarkMetaRoCEDecode(b *testing.B) {
 			for b.Loop() {
 				measure(first, writeFirst)
 				measure(middle, writeMiddle)
-				measure(this, s.data)
+				measure(this, s.frames)
 			}
 			b.ReportMetric(float64(quickest[this])/block, "ns/packet")
 			b.ReportMetric(float64(quickest[this])/float64(quickest[first]), "x-WRITE-First")

@@ -59,17 +59,21 @@ func (m *MetaRoCE) ComputeICRC(payload []byte, source, destination netip.AddrPor
 	return 0
 }
 
-// decode reads a UDP payload of length bytes, of which data are captured, by a profile.
-func (m *MetaRoCE) decode(profile MetaRoCEProfile, data []byte, length int) error {
-	if m.Profile != profile {
-		m.reset(profile)
-	}
-	switch profile {
+// decode reads a UDP payload of length bytes, of which data are captured, by the profile that use has set.
+func (m *MetaRoCE) decode(data []byte, length int) error {
+	switch m.Profile {
 	case MetaRoCEMR0:
 		return mr0.DecodeCaptured(data, length, &m.MR0)
 	case MetaRoCENone:
 	}
 	return metaroce.ErrNotMetaRoCE
+}
+
+// use makes m ready for a packet of a profile.
+func (m *MetaRoCE) use(profile MetaRoCEProfile) {
+	if m.Profile != profile {
+		m.reset(profile)
+	}
 }
 
 // reset leaves the packet of another profile behind.

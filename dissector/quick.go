@@ -9,9 +9,9 @@ import (
 
 // quick decodes what captures of RDMA are full of in one straight line: Ethernet with at most one 802.1Q tag,
 // IPv4 without options or IPv6 without extension headers, UDP to port 4791 with a base transport header beyond
-// doubt, or to the port of a MetaRoCE profile with a packet that is right. It answers false when the frame is anything else, be it only unusual: the decoder has the
-// last word then and overwrites all of p. Where it answers true, p is what the decoder would have made of
-// the frame; a test holds the two to that.
+// doubt, or to the port of a MetaRoCE profile with a packet that is right. It answers false when the frame is
+// anything else, be it only unusual: the decoder has the last word then and overwrites all of p. Where it answers
+// true, p is what the decoder would have made of the frame; a test holds the two to that.
 func quick(data []byte, p *Packet) bool {
 	const (
 		shortest     = ethernetLength + ipv4Length + udpLength + shortestTransport
@@ -78,9 +78,14 @@ func quick(data []byte, p *Packet) bool {
 		}
 	} else {
 		profile := p.Meta.metaRoCE(port)
-		if profile == MetaRoCENone || p.MetaRoCE.decode(profile, data[start:min(end, len(data))], end-start) != nil {
+		if profile == MetaRoCENone {
 			return false
 		}
+		p.MetaRoCE.use(profile)
+		if p.MetaRoCE.decode(data[start:min(end, len(data))], end-start) != nil {
+			return false
+		}
+		behind, pad, set = start+p.MetaRoCE.payloadOffset(), 0, 0
 	}
 
 	e := &p.Ethernet
@@ -128,43 +133,44 @@ func quick(data []byte, p *Packet) bool {
 	p.UDP.Checksum = binary.BigEndian.Uint16(u[6:])
 	at[1] = Layer{LayerUDP, uint16(l4), udpLength}
 
-	if port != PortRoCEv2 {
-		p.quickMetaRoCETail(i+2, start, end, len(data))
-		return true
-	}
-	p.setBTH(t)
-	at[2] = Layer{LayerBTH, uint16(start), infiniband.BTHLength}
-	i += 3
 	layer, off := LayerPayload, start+infiniband.BTHLength
-	if set&^usual != 0 {
-		var ok bool
-		if i, ok = p.quickExtended(i, data, off, set); !ok {
-			return false
-		}
-		if set&infiniband.HasDETH != 0 && p.BTH.DestinationQP <= 1 {
-			layer = LayerMAD
-		}
+	p.Has = set
+	i += 3
+	if port != PortRoCEv2 {
+		at[2] = Layer{LayerMetaRoCE, uint16(start), uint16(behind - start)}
+		p.Protocol = ProtocolMetaRoCE
 	} else {
-		if set&infiniband.HasRETH != 0 {
-			p.setRETH(data[off:])
-			p.Layers[i] = Layer{LayerRETH, uint16(off), infiniband.RETHLength}
-			i++
-			off += infiniband.RETHLength
-		}
-		if set&infiniband.HasAETH != 0 {
-			p.setAETH(data[off:])
-			p.Layers[i] = Layer{LayerAETH, uint16(off), infiniband.AETHLength}
-			i++
-			off += infiniband.AETHLength
-		}
-		if set&infiniband.HasImmDt != 0 {
-			p.ImmDt.Data = binary.BigEndian.Uint32(data[off:])
-			p.Layers[i] = Layer{LayerImmDt, uint16(off), infiniband.ImmDtLength}
-			i++
+		at[2] = Layer{LayerBTH, uint16(start), infiniband.BTHLength}
+		p.setBTH(t)
+		p.Protocol = ProtocolRoCEv2
+		if set&^usual != 0 {
+			var ok bool
+			if i, ok = p.quickExtended(i, data, off, set); !ok {
+				return false
+			}
+			if set&infiniband.HasDETH != 0 && p.BTH.DestinationQP <= 1 {
+				layer = LayerMAD
+			}
+		} else {
+			if set&infiniband.HasRETH != 0 {
+				p.setRETH(data[off:])
+				p.Layers[i] = Layer{LayerRETH, uint16(off), infiniband.RETHLength}
+				i++
+				off += infiniband.RETHLength
+			}
+			if set&infiniband.HasAETH != 0 {
+				p.setAETH(data[off:])
+				p.Layers[i] = Layer{LayerAETH, uint16(off), infiniband.AETHLength}
+				i++
+				off += infiniband.AETHLength
+			}
+			if set&infiniband.HasImmDt != 0 {
+				p.ImmDt.Data = binary.BigEndian.Uint32(data[off:])
+				p.Layers[i] = Layer{LayerImmDt, uint16(off), infiniband.ImmDtLength}
+				i++
+			}
 		}
 	}
-	p.Has = set
-	p.Protocol = ProtocolRoCEv2
 
 	icrc := end - icrcLength
 	p.ICRCOffset = uint16(icrc)

@@ -212,9 +212,26 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		p.PayloadOffset = headers
 		return p.check(&shapes[TypeDisconnect])
 	case TypeWrite:
+		if flags&FlagIMM != 0 {
+			const set, headers = HasCH | HasDH | HasWETH | HasIMMH, 52
+			if length != headers+metaroce.ICRCLength+carried || len(data) < headers {
+				break
+			}
+			p.DH.read((*[DHLength]byte)(data[16:36]))
+			p.WETH.read((*[WETHLength]byte)(data[36:48]))
+			p.IMMH.read((*[IMMHLength]byte)(data[48:52]))
+			if stale&^set != 0 {
+				p.clear(stale &^ set)
+			}
+			p.Has = set
+			p.PayloadOffset = headers
+			if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) && flags&FlagLast != 0 {
+				return nil
+			}
+			return p.check(&shapes[TypeWrite])
+		}
 		const set, headers = HasCH | HasDH | HasWETH, 48
-		if length != headers+metaroce.ICRCLength+carried || len(data) < headers ||
-			flags&FlagIMM != 0 {
+		if length != headers+metaroce.ICRCLength+carried || len(data) < headers {
 			break
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))
@@ -229,9 +246,26 @@ func DecodeCaptured(data []byte, length int, p *Packet) error {
 		}
 		return p.check(&shapes[TypeWrite])
 	case TypeSend:
+		if flags&FlagIMM != 0 {
+			const set, headers = HasCH | HasDH | HasSETH | HasIMMH, 48
+			if length != headers+metaroce.ICRCLength+carried || len(data) < headers {
+				break
+			}
+			p.DH.read((*[DHLength]byte)(data[16:36]))
+			p.SETH.read((*[SETHLength]byte)(data[36:44]))
+			p.IMMH.read((*[IMMHLength]byte)(data[44:48]))
+			if stale&^set != 0 {
+				p.clear(stale &^ set)
+			}
+			p.Has = set
+			p.PayloadOffset = headers
+			if end := uint64(p.DH.MessageOffset) + uint64(carried); end <= uint64(p.DH.MessageLength) && (p.DH.MessageOffset == 0) == (flags&FlagFirst != 0) && (end == uint64(p.DH.MessageLength)) == (flags&FlagLast != 0) && flags&FlagLast != 0 {
+				return nil
+			}
+			return p.check(&shapes[TypeSend])
+		}
 		const set, headers = HasCH | HasDH | HasSETH, 44
-		if length != headers+metaroce.ICRCLength+carried || len(data) < headers ||
-			flags&FlagIMM != 0 {
+		if length != headers+metaroce.ICRCLength+carried || len(data) < headers {
 			break
 		}
 		p.DH.read((*[DHLength]byte)(data[16:36]))

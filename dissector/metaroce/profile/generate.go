@@ -254,6 +254,31 @@ func (p *Profile) typeView(t *Type) typeView {
 	return tv
 }
 
+// variant is a layout of packets of a type: with or without the header that a flag announces.
+type variant struct {
+	Announced bool
+	Set       string // Go expression of its headers
+	Length    int    // of all headers
+	Place     []placeView
+}
+
+// Variants are the layouts of packets of a type, the one with the announced header first.
+func (v *view) Variants(t typeView) []variant {
+	set := make([]string, len(t.Headers))
+	for i, name := range t.Headers {
+		set[i] = "Has" + name
+	}
+	usual := variant{Set: strings.Join(set, " | "), Length: t.Length, Place: t.Place}
+	if v.Announcing == nil || !v.Bears(t.Name) {
+		return []variant{usual}
+	}
+	length := t.Length + v.Announced.Length
+	return []variant{{
+		Announced: true, Set: usual.Set + " | Has" + v.Announced.Name, Length: length,
+		Place: append(slices.Clip(t.Place), placeView{v.Announced.Name, t.Length, length}),
+	}, usual}
+}
+
 // condition is the Go expression that holds when a field is out of its range.
 func condition(f *fieldView) string {
 	value := "p." + f.Header + "." + goName(f.Name)
