@@ -65,7 +65,7 @@ func (c *Connection) handleACK(now time.Duration, in *mr0.Packet) Verdict {
 	if p.failed && covered > 0 && p.probeSent != Never && echo >= p.probeSent {
 		c.restore(now, p)
 	}
-	c.updateSRTT()
+	c.updateSRTT(now)
 	c.takeHint(now, a.RateHint)
 	lost := 0
 	if !p.failed {
@@ -167,4 +167,6 @@ func (c *Connection) restart(now time.Duration, p *path, covered int) {
 		p.rtoAt = now + p.rto(&c.endpoint.config.Parameters)
 		c.arm(p.rtoAt)
 	}
+	p.tails = 0
+	c.watchTail(now, p)
 }

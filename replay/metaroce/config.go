@@ -36,6 +36,11 @@ type Config struct {
 	MaxInboundMessages int           // messages of a connection that may be under way inwards beyond the oldest of each stream
 	MaxReads           int           // READs and atomics of a connection that may be unanswered
 	RetryAfter         time.Duration // told to a peer whose SEND finds no buffer
+
+	// TailProbe sends a PROBE on a path on which nothing followed for two round trips, so that a lost last packet
+	// shows as a gap long before the retransmission timer runs out (as RFC 8985, section 7, does for TCP). The profile
+	// does not ask for it; it is off unless set.
+	TailProbe bool
 }
 
 // DefaultConfig is the profile's defaults and, where it has none, this package's.

@@ -11,7 +11,7 @@ func (c *Connection) permits(now time.Duration) bool {
 	if c.hint == noLimit || c.minSRTT == 0 {
 		return true
 	}
-	if c.limited() {
+	if float64(c.inflightBytes) >= bytesIn(c.hint, c.minSRTT) {
 		return false
 	}
 	if at := c.nextAt - c.burst(); at > now {
@@ -19,11 +19,6 @@ func (c *Connection) permits(now time.Duration) bool {
 		return false
 	}
 	return true
-}
-
-// limited tells whether as many bytes are in flight as the hint grants.
-func (c *Connection) limited() bool {
-	return c.hint != noLimit && c.minSRTT != 0 && float64(c.inflightBytes) >= bytesIn(c.hint, c.minSRTT)
 }
 
 // burst is by how much sending may run ahead of the hint's rate.
@@ -50,11 +45,17 @@ func (c *Connection) takeHint(now time.Duration, hint uint32) {
 }
 
 // updateSRTT finds the least round trip of the paths that work.
-func (c *Connection) updateSRTT() {
+func (c *Connection) updateSRTT(now time.Duration) {
+	unknown := c.minSRTT == 0
 	c.minSRTT = 0
 	for i := range c.paths {
 		if p := &c.paths[i]; p.measured && !p.failed && (c.minSRTT == 0 || p.srtt < c.minSRTT) {
 			c.minSRTT = max(1, p.srtt)
+		}
+	}
+	if unknown && c.minSRTT != 0 {
+		for i := range c.paths {
+			c.watchTail(now, &c.paths[i])
 		}
 	}
 }

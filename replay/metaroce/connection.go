@@ -53,6 +53,7 @@ type Connection struct {
 	// Sending.
 	paths         []path
 	lostPaths     pathSet // have psns that wait to be sent again
+	tailPaths     pathSet // are to send a PROBE behind their last packet
 	failed        int     // number of failed paths
 	failedAt      time.Duration
 	moved         queue[segment] // bytes of failed paths
@@ -153,7 +154,7 @@ func (c *Connection) makePaths() {
 		plane := uint8(i % len(e.config.Planes))
 		first := mr0.PathInitialPSN(c.local.InitialPSN, i)
 		c.paths[i] = path{
-			id: uint8(i), plane: plane, una: first, next: first, rtoAt: Never, probeAt: Never, refusedAt: Never,
+			id: uint8(i), plane: plane, una: first, next: first, rtoAt: Never, probeAt: Never, refusedAt: Never, tailAt: Never,
 			window:     float64(min(e.config.InitialWindow, e.config.MaxWindow)),
 			sourcePort: e.config.SourcePorts.Acquire(e.config.Planes[plane], 0),
 		}

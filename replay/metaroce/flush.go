@@ -31,12 +31,12 @@ func (c *Connection) flush(err error) {
 	for i := range c.paths {
 		p := &c.paths[i]
 		p.slots, p.una, p.inflight, p.lost, p.refused = nil, p.next, 0, 0, 0
-		p.rtoAt, p.refusedAt, p.probeAt = Never, Never, Never
+		p.rtoAt, p.refusedAt, p.probeAt, p.tailAt = Never, Never, Never, Never
 	}
 	for i := range c.inbound {
 		c.inbound[i].ackAt = Never
 	}
-	c.lostPaths, c.ackPaths, c.inflightBytes = pathSet{}, pathSet{}, 0
+	c.lostPaths, c.tailPaths, c.ackPaths, c.inflightBytes = pathSet{}, pathSet{}, pathSet{}, 0
 	c.moved, c.responses = queue[segment]{}, queue[*message]{}
 	c.sendable, c.naks = queue[*Stream]{}, queue[nak]{}
 	c.answering, c.reading, c.blocked = 0, 0, nil

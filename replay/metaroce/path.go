@@ -37,6 +37,8 @@ type path struct {
 	probeAt   time.Duration // when to send the next PROBE
 	probeSent time.Duration // when the first one of this failure was sent; Never: not yet
 	probeDue  bool
+	tailAt    time.Duration // when to send a PROBE behind the last packet
+	tails     uint8         // how many were sent since the last ACK
 }
 
 // slotState is the fate of a psn.

@@ -83,6 +83,9 @@ func newWorkload(r *rand.Rand, mtu int) *workload {
 		switch r.IntN(4) {
 		case 0:
 			size = r.IntN(40)
+			if r.IntN(20) == 0 {
+				size = 200 * mtu // more than a word of the SACK on its way
+			}
 		case 1:
 			size = mtu * r.IntN(4)
 		default:
@@ -136,6 +139,7 @@ func configure(r *rand.Rand) func(side int, c *metaroce.Config) {
 		c.MaxReads = 1 + r.IntN(4)
 		c.ConnectionTimeout = time.Hour
 		c.RetryAfter = time.Duration(1+r.IntN(300)) * time.Microsecond
+		c.TailProbe = r.IntN(3) == 0
 		if r.IntN(2) == 0 {
 			c.LinkRate = uint32(1000 + r.IntN(100_000))
 		}

@@ -1,6 +1,10 @@
 package metaroce
 
-import "time"
+import (
+	"time"
+
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
+)
 
 // expirePath does what is due on a path.
 func (c *Connection) expirePath(now time.Duration, p *path) {
@@ -17,7 +21,38 @@ func (c *Connection) expirePath(now time.Duration, p *path) {
 			c.repath(p) // the new way is broken, too
 		}
 	}
-	c.arm(min(p.refusedAt, p.rtoAt, p.probeAt))
+	if p.tailAt <= now {
+		p.tailAt = Never
+		if p.inflight > 0 && p.span() < c.maxSpan {
+			c.tailPaths.add(p.id)
+		}
+	}
+	c.arm(min(p.refusedAt, p.rtoAt, p.probeAt, p.tailAt))
+}
+
+// watchTail sets the time after which a path with nothing behind its last packet sends a PROBE: two round trips, of the
+// path or if unknown of the best, and the receiver's timer, doubling.
+func (c *Connection) watchTail(now time.Duration, p *path) {
+	if !c.endpoint.config.TailProbe || p.failed || c.minSRTT == 0 {
+		return
+	}
+	p.tailAt = Never
+	if p.inflight > 0 && p.tails < 8 {
+		wait := 3 * c.minSRTT
+		if p.measured {
+			wait = max(2*p.srtt, p.srtt+4*p.rttvar)
+		}
+		p.tailAt = now + (wait+c.endpoint.config.ACKTimer)<<p.tails
+		c.arm(p.tailAt)
+	}
+}
+
+// probeTail sends a PROBE behind the last packet of a path: its ACK tells what of it was lost.
+func (c *Connection) probeTail(now time.Duration, p *path, scratch []byte) (Datagram, bool) {
+	p.tails++
+	psn := p.next
+	*p.append() = slot{}
+	return c.transmit(now, p, psn, mr0.FlagAR, scratch)
 }
 
 // retryRefused sends again what a receiver that was not ready has refused, when it asked to wait until now.
@@ -65,7 +100,8 @@ func (c *Connection) timeout(now time.Duration, p *path) {
 // psns stay: PROBEs take their places.
 func (c *Connection) fail(now time.Duration, p *path) {
 	p.failed, p.measured = true, false
-	p.rtoAt, p.refusedAt = Never, Never
+	p.rtoAt, p.refusedAt, p.tailAt = Never, Never, Never
+	c.tailPaths.remove(p.id)
 	p.probeAt, p.probeSent, p.probeDue = Never, Never, true
 	for psn := p.una; psn != p.next; psn++ {
 		s := p.slot(psn)
@@ -86,7 +122,7 @@ func (c *Connection) fail(now time.Duration, p *path) {
 		c.failedAt = now
 		c.arm(now + c.endpoint.config.ConnectionTimeout)
 	}
-	c.updateSRTT()
+	c.updateSRTT(now)
 	c.endpoint.report(Event{Kind: EventPathFailed, Connection: c, Path: p.id})
 	c.repath(p)
 }

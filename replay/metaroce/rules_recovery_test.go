@@ -191,3 +191,26 @@ func TestConnectionEndsWhenAllPathsStayFailed(t *testing.T) {
 		t.Errorf("completions are %+v", done)
 	}
 }
+
+// With TailProbe a PROBE follows the last packet after two round trips and ack_timer; its ACK shows the gap.
+func TestTailProbeShowsALostLastPacket(t *testing.T) {
+	s := newScript(t, func(c *metaroce.Config, local, _ *mr0.CONN) { c.TailProbe, local.PathCount = true, 1 })
+	s.work(1)
+	s.poll()
+	s.now += 100 * us
+	s.ack(0, 1, 1, s.now-100*us, nil) // srtt 100 us, rttvar 50 us
+	s.work(2)
+	s.poll()
+	begin := s.now
+	out := s.advance(330 * us)
+	if len(out) != 1 || out[0].CH.Type != mr0.TypeProbe || out[0].CH.PSN != 1003 || out[0].CH.Flags != mr0.FlagAR|mr0.FlagFirst|mr0.FlagLast {
+		t.Fatalf("sent %s", names(out))
+	}
+	if got := times(out, begin)[0]; got != 320*us {
+		t.Errorf("after %v, want srtt + 4 rttvar + ack_timer", got)
+	}
+	s.ack(0, 2, 2, begin+320*us, []int{3})
+	if diff := cmp.Diff([]int{2}, s.psns(s.poll())); diff != "" {
+		t.Error(diff)
+	}
+}

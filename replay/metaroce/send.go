@@ -17,6 +17,11 @@ func (c *Connection) sendSequenced(now time.Duration, scratch []byte) (Datagram,
 		}
 		c.lostPaths.remove(i)
 	}
+	if !c.tailPaths.empty() {
+		i := c.tailPaths.first()
+		c.tailPaths.remove(i)
+		return c.probeTail(now, &c.paths[i], scratch)
+	}
 	if c.failed > 0 {
 		for i := range c.paths {
 			if p := &c.paths[i]; p.probeDue {
@@ -181,6 +186,7 @@ func (c *Connection) transmit(now time.Duration, p *path, psn uint32, flags mr0.
 		p.rtoAt = now + p.rto(&e.config.Parameters)
 		c.arm(p.rtoAt)
 	}
+	c.watchTail(now, p)
 	c.statistics.Packets++
 	c.statistics.Bytes += uint64(s.bytes)
 	c.statistics.Payload += uint64(len(payload))
@@ -193,13 +199,10 @@ func (c *Connection) transmit(now time.Duration, p *path, psn uint32, flags mr0.
 	return d, true
 }
 
-// wantsACK decides about AR on the packet that is about to leave: when nothing follows it, or when the window closes
-// behind it and a quarter of what is in flight on the path left since the last time.
+// wantsACK decides about AR on the packet that is about to leave: when nothing follows it, and four times for what is
+// in flight on the path, so that a small window does not wait for the receiver's timer.
 func (c *Connection) wantsACK(p *path) bool {
-	if !c.mayHaveNew() {
-		return true
-	}
-	return 4*p.sinceAR >= p.inflight && (!p.open(c.maxSpan) || c.limited())
+	return 4*p.sinceAR >= p.inflight || !c.mayHaveNew()
 }
 
 // first is the lowest member of a set that is not empty.

@@ -56,6 +56,9 @@ type Host struct {
 	Node    Node
 	Up      []*Link // to each plane
 	Down    []*Link // from each plane
+	// Backlog is how much an interface takes before its link is free, in time on the wire: what a node has to send
+	// beyond waits in the node. 0: no bound.
+	Backlog time.Duration
 
 	wakeAt time.Duration
 	index  int
@@ -156,6 +159,12 @@ func (n *Network) Run(until time.Duration, stop func() bool) bool {
 // drain sends all that a host has to send, and notes when it wants to be woken.
 func (n *Network) drain(h *Host) {
 	for {
+		if h.Backlog > 0 {
+			if at := h.busy() - h.Backlog; at > n.Now {
+				n.wake(h, at)
+				return
+			}
+		}
 		f, ok := h.Node.Poll(n.Now, n.scratch[:0])
 		if !ok {
 			break
@@ -165,10 +174,24 @@ func (n *Network) drain(h *Host) {
 		}
 		n.inject(h, &f)
 	}
-	if at := h.Node.NextTimeout(); at < h.wakeAt {
+	n.wake(h, h.Node.NextTimeout())
+}
+
+// wake makes sure that the host is looked at by then.
+func (n *Network) wake(h *Host, at time.Duration) {
+	if at < h.wakeAt {
 		h.wakeAt = max(at, n.Now)
 		n.at(event{at: h.wakeAt, host: h.index})
 	}
+}
+
+// busy is when the last of the host's links is free.
+func (h *Host) busy() time.Duration {
+	at := time.Duration(0)
+	for _, l := range h.Up {
+		at = max(at, l.busy)
+	}
+	return at
 }
 
 func (n *Network) at(ev event) {
