@@ -12,7 +12,7 @@ type Frame struct {
 	Interface      uint32 // index over all sections, as Source.Interfaces counts
 	LinkType       uint16 // LINKTYPE_ number, per frame: one file can mix several
 	FCSLength      uint8  // trailing bytes of Ethernet FCS
-	HasTime        bool   // false for pcapng simple packet blocks
+	HasTime        bool   // false for pcapng simple packet blocks, and where the capture has zeros for the time
 }
 
 // Batch is a reusable run of frames. A source that cannot lend its bytes (a stream) copies them into Buffer,
@@ -47,7 +47,8 @@ type Report struct {
 	Partial     bool     // the file ended or broke before its proper end
 	Fault       string   // why, for people: what, where, what was kept; empty when not Partial
 	FaultOffset int64    // of the fault in the (decompressed) file
-	Skipped     []string // blocks and bytes that were passed over, with their place; bounded
+	Skipped     []string // what was passed over or not believed, such as blocks, bytes and times, with its place; bounded
+	Comments    []string // what people wrote into the capture, with what it is about; bounded
 }
 
 // Source yields frames in batches.

@@ -52,22 +52,48 @@ func (x *Index) ReadFrame(f io.ReaderAt, size int64, ref FrameRef) (capture.Fram
 	return frame, nil
 }
 
+// ReadComments reads what people wrote about the packet at ref; nothing in a pcap file. Errors are those of ReadFrame.
+func (x *Index) ReadComments(f io.ReaderAt, size int64, ref FrameRef) ([]string, error) {
+	i, section, err := x.place(size, ref)
+	if err != nil || x.Format == FormatPcap.String() {
+		return nil, err
+	}
+	p, err := readPacket(f, size, ref, i, section)
+	if err != nil {
+		return nil, fmt.Errorf("read comments at byte %d of interface %d: %w", ref.Offset, ref.Interface, err)
+	}
+	var all []string
+	for value := range optionComments(p.comments, section.BigEndian) {
+		all = append(all, text(value))
+	}
+	return all, nil
+}
+
 func (x *Index) readFrame(f io.ReaderAt, size int64, ref FrameRef) (capture.Frame, error) {
-	if int64(ref.Interface) >= int64(len(x.Interfaces)) {
-		return capture.Frame{}, fmt.Errorf("%w: it has %d interfaces", ErrReference, len(x.Interfaces))
-	}
-	i := &x.Interfaces[ref.Interface]
-	if int64(i.Section) >= int64(len(x.Sections)) {
-		return capture.Frame{}, fmt.Errorf("%w: it has %d sections", ErrReference, len(x.Sections))
-	}
-	section := &x.Sections[i.Section]
-	if ref.Offset < section.Offset || ref.Offset >= size {
-		return capture.Frame{}, fmt.Errorf("%w: it lies outside the section", ErrReference)
+	i, section, err := x.place(size, ref)
+	if err != nil {
+		return capture.Frame{}, err
 	}
 	if x.Format == FormatPcap.String() {
 		return x.readRecord(f, size, ref, i, section)
 	}
 	return readBlock(f, size, ref, i, section)
+}
+
+// place finds the interface and the section of a reference.
+func (x *Index) place(size int64, ref FrameRef) (*IndexInterface, *IndexSection, error) {
+	if int64(ref.Interface) >= int64(len(x.Interfaces)) {
+		return nil, nil, fmt.Errorf("%w: it has %d interfaces", ErrReference, len(x.Interfaces))
+	}
+	i := &x.Interfaces[ref.Interface]
+	if int64(i.Section) >= int64(len(x.Sections)) {
+		return nil, nil, fmt.Errorf("%w: it has %d sections", ErrReference, len(x.Sections))
+	}
+	section := &x.Sections[i.Section]
+	if ref.Offset < section.Offset || ref.Offset >= size {
+		return nil, nil, fmt.Errorf("%w: it lies outside the section", ErrReference)
+	}
+	return i, section, nil
 }
 
 func (x *Index) readRecord(f io.ReaderAt, size int64, ref FrameRef, i *IndexInterface, section *IndexSection) (capture.Frame, error) {
@@ -93,35 +119,14 @@ func (x *Index) readRecord(f io.ReaderAt, size int64, ref FrameRef, i *IndexInte
 		Offset: ref.Offset, OriginalLength: load32(head[12:], section.BigEndian),
 		Interface: ref.Interface, LinkType: i.LinkType, FCSLength: i.FCSLength,
 	}
+	frame.HasTime = frame.Time != 0
 	return frame, readFull(f, frame.Data, start)
 }
 
 func readBlock(f io.ReaderAt, size int64, ref FrameRef, i *IndexInterface, section *IndexSection) (capture.Frame, error) {
-	var head [8]byte
-	if err := readFull(f, head[:], ref.Offset); err != nil {
-		return capture.Frame{}, err
-	}
-	kind, total := load32(head[:], section.BigEndian), int64(load32(head[4:], section.BigEndian))
-	padded := (total + 3) &^ 3
-	if !isPacketBlock(kind) || total < blockOverhead || total > maxPacketBlock || padded > size-ref.Offset {
-		return capture.Frame{}, fmt.Errorf("%w: a block of type 0x%08x and %d bytes is no packet", ErrReference, kind, total)
-	}
-	block := make([]byte, padded)
-	if err := readFull(f, block, ref.Offset); err != nil {
-		return capture.Frame{}, err
-	}
-	block, _ = trimBlock(block, total, section.BigEndian)
-	body := block[8 : len(block)-4]
-	snap := uint32(math.MaxUint32)
-	if i.SnapLength != 0 {
-		snap = i.SnapLength
-	}
-	p, err := parsePacket(kind, body, section.BigEndian, snap)
+	p, err := readPacket(f, size, ref, i, section)
 	if err != nil {
-		return capture.Frame{}, fmt.Errorf("%w: %w", ErrReference, err)
-	}
-	if p.local != ref.Interface-section.FirstInterface {
-		return capture.Frame{}, fmt.Errorf("%w: the packet is of interface %d of its section", ErrReference, p.local)
+		return capture.Frame{}, err
 	}
 	frame := capture.Frame{
 		Data: p.data, Offset: ref.Offset, OriginalLength: p.original,
@@ -133,9 +138,39 @@ func readBlock(f io.ReaderAt, size int64, ref FrameRef, i *IndexInterface, secti
 	if p.timed && i.Resolution.Valid() {
 		c := newClock(i.Resolution, i.TimeOffset)
 		frame.Time, _ = c.nanos(p.ticks) // clamped, as it was when the file was read
-		frame.HasTime = true
+		frame.HasTime = frame.Time != 0
 	}
 	return frame, nil
+}
+
+// readPacket reads the packet block at ref.
+func readPacket(f io.ReaderAt, size int64, ref FrameRef, i *IndexInterface, section *IndexSection) (packet, error) {
+	var head [8]byte
+	if err := readFull(f, head[:], ref.Offset); err != nil {
+		return packet{}, err
+	}
+	kind, total := load32(head[:], section.BigEndian), int64(load32(head[4:], section.BigEndian))
+	padded := (total + 3) &^ 3
+	if !isPacketBlock(kind) || total < blockOverhead || total > maxPacketBlock || padded > size-ref.Offset {
+		return packet{}, fmt.Errorf("%w: a block of type 0x%08x and %d bytes is no packet", ErrReference, kind, total)
+	}
+	block := make([]byte, padded)
+	if err := readFull(f, block, ref.Offset); err != nil {
+		return packet{}, err
+	}
+	block, _ = trimBlock(block, total, section.BigEndian)
+	snap := uint32(math.MaxUint32)
+	if i.SnapLength != 0 {
+		snap = i.SnapLength
+	}
+	p, err := parsePacket(kind, block[8:len(block)-4], section.BigEndian, snap)
+	if err != nil {
+		return packet{}, fmt.Errorf("%w: %w", ErrReference, err)
+	}
+	if p.local != ref.Interface-section.FirstInterface {
+		return packet{}, fmt.Errorf("%w: the packet is of interface %d of its section", ErrReference, p.local)
+	}
+	return p, nil
 }
 
 func readFull(f io.ReaderAt, b []byte, at int64) error {

@@ -59,6 +59,7 @@ const (
 	byteOrderMagic = 0x1a2b3c4d
 
 	optionEnd            = 0
+	optionComment        = 1
 	optionIfName         = 2
 	optionIfDescription  = 3
 	optionIfResolution   = 9
@@ -74,4 +75,5 @@ const (
 	enhancedHeaderLength = 20
 	packetHeaderLength   = 20
 	interfaceBodyLength  = 8
+	sectionBodyLength    = 16
 )

@@ -79,14 +79,16 @@ type state struct {
 	interfaces []capture.Interface
 	index      Index
 	unnoted    int
+	comments   comments
 }
 
 func (s *Source) state() state {
-	return state{pos: s.in.pos, ng: s.ng, report: s.report, interfaces: s.interfaces, index: s.index, unnoted: s.unnoted}
+	return state{pos: s.in.pos, ng: s.ng, report: s.report, interfaces: s.interfaces, index: s.index, unnoted: s.unnoted, comments: s.comments}
 }
 
 func (s *Source) restore(b state) {
 	s.in.pos, s.ng, s.report, s.interfaces, s.index, s.unnoted = b.pos, b.ng, b.report, b.interfaces, b.index, b.unnoted
+	s.comments = b.comments
 	s.ended = false
 }
 

@@ -15,6 +15,7 @@ type packet struct {
 	drops    uint64 // packets lost since the one before, where the block tells
 	fcs      uint8  // bytes; 0: the interface tells
 	timed    bool
+	comments []byte // the options, when there are comments among them
 }
 
 var errShortBlock = errors.New("the block is too short for what it is")
@@ -67,8 +68,8 @@ func parsePacket(kind uint32, body []byte, big bool, snap uint32) (packet, error
 		return packet{}, fmt.Errorf("the packet claims %d captured bytes, its block has room for %d", captured, len(rest))
 	}
 	p.data = rest[:captured:captured]
-	if padded := (int(captured) + 3) &^ 3; padded < len(rest) && kind == blockEnhanced {
-		p.options(rest[padded:], big)
+	if padded := (int(captured) + 3) &^ 3; padded < len(rest) {
+		p.options(kind, rest[padded:], big)
 	}
 	return p, frameLength(captured)
 }
@@ -80,16 +81,18 @@ func frameLength(n uint32) error {
 	return nil
 }
 
-func (p *packet) options(b []byte, big bool) {
-	for {
+func (p *packet) options(kind uint32, all []byte, big bool) {
+	for b := all; ; {
 		code, value, rest, ok := nextOption(b, big)
 		if !ok {
 			return
 		}
 		switch {
-		case code == optionEPBFlags && len(value) == 4:
+		case code == optionComment:
+			p.comments = all
+		case code == optionEPBFlags && len(value) == 4: // of obsolete packet blocks, too
 			p.fcs = uint8(load32(value, big) >> 5 & 0xf)
-		case code == optionEPBDropCount && len(value) == 8:
+		case code == optionEPBDropCount && len(value) == 8 && kind == blockEnhanced:
 			p.drops = load64(value, big)
 		}
 		b = rest

@@ -344,6 +344,9 @@ func (s *Source) packetBlock(frames []capture.Frame, kind uint32, body []byte, a
 		Interface: number, LinkType: i.LinkType, FCSLength: i.FCSLength,
 	})
 	f := &frames[len(frames)-1]
+	if p.comments != nil {
+		s.comments.packet(f.Number, p.comments, s.ng.big)
+	}
 	if p.fcs != 0 {
 		f.FCSLength = p.fcs
 	}

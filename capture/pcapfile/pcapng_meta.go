@@ -3,6 +3,7 @@ package pcapfile
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/rocelens/rocelens/capture"
 )
@@ -12,7 +13,7 @@ func (s *Source) sectionBlock(body []byte, at int64) {
 	ng := &s.ng
 	ng.foreign, ng.clocks, ng.drops, ng.snap = true, nil, nil, 0
 	ng.first = uint32(len(s.interfaces))
-	if len(body) < 16 {
+	if len(body) < sectionBodyLength {
 		s.note(at, "a section was passed over: "+errShortBlock.Error())
 		return
 	}
@@ -26,6 +27,11 @@ func (s *Source) sectionBlock(body []byte, at int64) {
 	}
 	ng.foreign = false
 	ng.section = uint32(len(s.index.Sections))
+	about := "the file"
+	if ng.section > 0 {
+		about = fmt.Sprintf("section %d", ng.section+1)
+	}
+	s.comments.about(about, body[sectionBodyLength:], ng.big)
 	s.index.Sections = append(s.index.Sections, IndexSection{Offset: at, BigEndian: ng.big, FirstInterface: ng.first})
 }
 
@@ -52,6 +58,8 @@ func (s *Source) interfaceBlock(body []byte, at int64) {
 		}
 		options = rest
 		switch {
+		case code == optionComment:
+			s.comments.add(fmt.Sprintf("interface %d", len(s.interfaces)), value)
 		case code == optionIfName:
 			i.Name = text(value)
 		case code == optionIfDescription:
@@ -89,13 +97,26 @@ func interfaceFCS(n uint8) uint8 {
 	return n
 }
 
-// text keeps a readable beginning of a name.
+// text keeps a readable beginning of a name or comment, in one line that a terminal can be given: whoever wrote the file
+// is not trusted.
 func text(b []byte) string {
 	if len(b) > maxText {
 		b = b[:maxText]
 	}
-	return strings.ToValidUTF8(strings.TrimRight(string(b), "\x00"), "\ufffd")
+	valid := strings.ToValidUTF8(strings.TrimRight(string(b), "\x00"), "\ufffd")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\r', r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return '\ufffd'
+		}
+		return r
+	}, valid)
 }
+
+// dumpcapComment is what dumpcap writes into every file.
+const dumpcapComment = "Counters provided by dumpcap"
 
 func (s *Source) statisticsBlock(body []byte, at int64) {
 	ng := &s.ng
@@ -117,6 +138,9 @@ func (s *Source) statisticsBlock(body []byte, at int64) {
 			break
 		}
 		options = rest
+		if code == optionComment && string(value) != dumpcapComment {
+			s.comments.add(fmt.Sprintf("statistics of interface %d", ng.first+local), value)
+		}
 		if len(value) != 8 {
 			continue
 		}

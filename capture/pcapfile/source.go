@@ -41,6 +41,8 @@ type Source struct {
 	interfaces []capture.Interface
 	index      Index
 	unnoted    int // notes beyond maxNotes
+	times      timeline
+	comments   comments
 	ended      bool
 	closed     bool
 	mapped     *mapping
@@ -63,6 +65,7 @@ func (s *Source) Next(batch *capture.Batch) error {
 		batch.Frames = make([]capture.Frame, 0, DefaultBatch)
 	}
 	batch.Frames = batch.Frames[:0]
+	s.comments.batch = nil
 	switch {
 	case s.ended:
 	case s.mapped != nil:
@@ -73,6 +76,7 @@ func (s *Source) Next(batch *capture.Batch) error {
 	}
 	s.report.Packets += uint64(len(batch.Frames))
 	if len(batch.Frames) > 0 {
+		s.times.judge(batch.Frames)
 		return nil
 	}
 	s.ended = true
@@ -110,6 +114,8 @@ func (s *Source) Report() capture.Report {
 	if s.unnoted > 0 {
 		r.Skipped = append(r.Skipped, fmt.Sprintf("and %d more", s.unnoted))
 	}
+	r.Skipped = s.times.tell(r.Skipped)
+	r.Comments = s.comments.all()
 	return r
 }
 

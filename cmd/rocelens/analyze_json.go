@@ -79,6 +79,7 @@ type jsonFile struct {
 	Fault       *string         `json:"fault"`
 	FaultOffset *int64          `json:"fault_offset"`
 	Skipped     []string        `json:"skipped"`
+	Comments    []string        `json:"comments,omitempty"`
 	Interfaces  []jsonInterface `json:"interfaces"`
 }
 
@@ -186,6 +187,7 @@ func jsonFileOf(f *fileResult) jsonFile {
 	if r.Skipped != nil {
 		out.Skipped = r.Skipped
 	}
+	out.Comments = r.Comments
 	for i := range f.Result.Interfaces {
 		out.Interfaces = append(out.Interfaces, jsonInterfaceOf(&f.Result.Interfaces[i]))
 	}

@@ -63,6 +63,9 @@ func (o *textOutput) writeFiles(w io.Writer, files []fileResult) {
 		for _, note := range r.Skipped {
 			fmt.Fprintf(w, "  %s %s\n", o.style.dim("note:"), note)
 		}
+		for _, comment := range r.Comments {
+			fmt.Fprintf(w, "  %s %s\n", o.style.dim("comment on"), comment)
+		}
 	}
 }
 

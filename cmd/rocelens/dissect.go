@@ -30,7 +30,7 @@ type dissectCommand struct {
 // packetPrinter prints packets in one form.
 type packetPrinter interface {
 	start() error
-	packet(p *dissector.Packet, err error) error
+	packet(p *dissector.Packet, err error, comments []string) error
 	end() error
 }
 
@@ -134,6 +134,10 @@ func (c *dissectCommand) print(ctx context.Context, source capture.Source, match
 		p       dissector.Packet
 		printed uint64
 	)
+	comments := func(uint64) []string { return nil }
+	if c, ok := source.(interface{ Comments(number uint64) []string }); ok {
+		comments = c.Comments
+	}
 	guard := func(fn func()) error { fn(); return nil }
 	if g, ok := source.(interface{ Guard(fn func()) error }); ok {
 		guard = g.Guard
@@ -157,7 +161,7 @@ func (c *dissectCommand) print(ctx context.Context, source capture.Source, match
 				if !match(&p, decoded) {
 					continue
 				}
-				if failed = out.packet(&p, decoded); failed != nil {
+				if failed = out.packet(&p, decoded, comments(f.Number)); failed != nil {
 					return
 				}
 				if printed++; c.enough(printed) {
@@ -199,8 +203,10 @@ type treePrinter struct{ w io.Writer }
 
 func (t *treePrinter) start() error { return nil }
 
-func (t *treePrinter) packet(p *dissector.Packet, decoded error) error {
-	if err := tree.WriteText(t.w, tree.Build(p, decoded)); err != nil {
+func (t *treePrinter) packet(p *dissector.Packet, decoded error, comments []string) error {
+	root := tree.Build(p, decoded)
+	tree.AddComments(root, comments)
+	if err := tree.WriteText(t.w, root); err != nil {
 		return err
 	}
 	_, err := io.WriteString(t.w, "\n")
@@ -218,7 +224,7 @@ type summaryPrinter struct {
 
 func (s *summaryPrinter) start() error { return nil }
 
-func (s *summaryPrinter) packet(p *dissector.Packet, decoded error) error {
+func (s *summaryPrinter) packet(p *dissector.Packet, decoded error, _ []string) error {
 	at := unknown
 	if p.Meta.HasTime {
 		if !s.timed {
@@ -260,11 +266,12 @@ func (j *jsonPrinter) start() error {
 	return err
 }
 
-func (j *jsonPrinter) packet(p *dissector.Packet, decoded error) error {
+func (j *jsonPrinter) packet(p *dissector.Packet, decoded error, comments []string) error {
 	out := jsonPacket{
 		Number: p.Meta.Number, Interface: p.Meta.Interface, Length: p.Meta.OriginalLength, CapturedLength: len(p.Data),
 		ICRC: icrcText(p), Summary: tree.Summary(p, decoded), Tree: tree.Build(p, decoded),
 	}
+	tree.AddComments(out.Tree, comments)
 	if p.Meta.HasTime {
 		out.Time = document.Time(p.Meta.Time)
 	}

@@ -23,6 +23,7 @@ type sharedAnswer struct {
 		Compression string   `json:"compression"`
 		Fault       string   `json:"fault"`
 		Skipped     []string `json:"skipped"`
+		Comments    []string `json:"comments"`
 	} `json:"files"`
 	NotRDMA []struct {
 		Name    string `json:"name"`
@@ -112,6 +113,9 @@ func describe(t *testing.T, name string, o outcome) string {
 	}
 	for _, note := range f.Skipped {
 		b.WriteString("  note " + note + "\n")
+	}
+	for _, comment := range f.Comments {
+		b.WriteString("  comment on " + comment + "\n")
 	}
 	return b.String()
 }

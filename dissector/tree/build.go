@@ -35,6 +35,15 @@ func Build(p *dissector.Packet, err error) *Node {
 	return b.root
 }
 
+// AddComments puts what people wrote into the capture about the packet beside what the capture knows of it. The
+// comments are no part of the frame, so that no display filter asks for them.
+func AddComments(root *Node, comments []string) {
+	for _, text := range comments {
+		n := &Node{Name: "Comment", Field: "frame.comment", Value: text}
+		root.Children[0].Children = append(root.Children[0].Children, n)
+	}
+}
+
 func frameSize(p *dissector.Packet) string {
 	if p.Meta.OriginalLength == 0 {
 		return byteCount(len(p.Data)) + " captured"

@@ -138,6 +138,9 @@ func findings(r *analysis.Result) server.Findings {
 		f := &r.Files[i]
 		out.Format = f.Report.Format
 		out.Notes = append(out.Notes, f.Report.Skipped...)
+		for _, comment := range f.Report.Comments {
+			out.Notes = append(out.Notes, "comment on "+comment)
+		}
 		if f.Report.Partial {
 			out.Fault = f.Report.Fault
 		}

@@ -80,7 +80,13 @@ func (p *packets) Packet(ctx context.Context, c server.Account, path string, num
 	var decoded dissector.Packet
 	fault := decode(&frame, &row, &decoded)
 	out.Bytes, out.Summary = frame.Data, summaryOf(&row, tree.Summary(&decoded, fault))
-	fields, err := json.Marshal(tree.Build(&decoded, fault))
+	root := tree.Build(&decoded, fault)
+	comments, err := file.comments(&row)
+	if err != nil {
+		return out, err
+	}
+	tree.AddComments(root, comments)
+	fields, err := json.Marshal(root)
 	if err != nil {
 		return out, fmt.Errorf("fields of packet %d: %w", number, err)
 	}
@@ -129,6 +135,11 @@ func (f *frames) read(row *store.Packet) (capture.Frame, error) {
 		return capture.Frame{}, errNoFile
 	}
 	return f.index.ReadFrame(f.file, f.size, pcapfile.FrameRef{Offset: row.Offset, Interface: row.Interface})
+}
+
+// comments are what people wrote about the packet.
+func (f *frames) comments(row *store.Packet) ([]string, error) {
+	return f.index.ReadComments(f.file, f.size, pcapfile.FrameRef{Offset: row.Offset, Interface: row.Interface})
 }
 
 func decode(frame *capture.Frame, row *store.Packet, out *dissector.Packet) error {
