@@ -1,4 +1,13 @@
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completeFromList,
+  completionKeymap,
+  ifNotIn,
+  type Completion,
+  type CompletionSource,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { sql, SQLDialect, type SQLNamespace } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
@@ -21,13 +30,18 @@ import type { Table } from "../../api/types";
 import type { SqlPosition } from "../../lib/sqlError";
 import classes from "./SqlEditor.module.css";
 
+const TYPES =
+  "UInt8 UInt16 UInt32 UInt64 UInt128 UInt256 Int8 Int16 Int32 Int64 Float32 Float64 String FixedString Date Date32 DateTime DateTime64 IPv4 IPv6 UUID Array Map Tuple Nullable LowCardinality Enum8 Enum16 Bool Decimal";
+const FUNCTIONS =
+  "count countIf sum sumIf avg avgIf min max minIf maxIf any argMin argMax uniq uniqExact quantile quantiles quantileExact median topK groupArray groupUniqArray arrayJoin arrayMap arrayFilter length round floor ceil abs toString toUInt32 toUInt64 toInt64 toFloat64 toDateTime toDateTime64 toStartOfSecond toStartOfMinute toStartOfInterval toUnixTimestamp64Nano dateDiff now formatReadableSize formatReadableQuantity formatReadableDecimalSize hex bin if multiIf coalesce ifNull nullIf isNull isNotNull concat substring lower upper match extract replaceOne IPv6NumToString toIPv6 toIPv4 lagInFrame leadInFrame row_number bitAnd bitOr bitShiftRight";
+/** ClickHouse tells the case of these apart; the dialect knows words in lower case only. */
+const SPELLING: ReadonlyMap<string, string> = new Map(`${TYPES} ${FUNCTIONS}`.split(" ").map((word) => [word.toLowerCase(), word]));
+
 const clickhouse = SQLDialect.define({
   keywords:
     "select from where prewhere group by order limit offset having with as on using join inner left right full cross any all asof array sample final union distinct in not and or is null like ilike between case when then else end asc desc nulls first last settings format interval totals rollup cube over partition window rows range preceding following current row explain describe show",
-  types:
-    "uint8 uint16 uint32 uint64 uint128 uint256 int8 int16 int32 int64 float32 float64 string fixedstring date date32 datetime datetime64 ipv4 ipv6 uuid array map tuple nullable lowcardinality enum8 enum16 bool decimal",
-  builtin:
-    "count countIf sum sumIf avg avgIf min max minIf maxIf any argMin argMax uniq uniqExact quantile quantiles quantileExact median topK groupArray groupUniqArray arrayJoin arrayMap arrayFilter length round floor ceil abs toString toUInt32 toUInt64 toInt64 toFloat64 toDateTime toDateTime64 toStartOfSecond toStartOfMinute toStartOfInterval toUnixTimestamp64Nano dateDiff now formatReadableSize formatReadableQuantity formatReadableDecimalSize hex bin if multiIf coalesce ifNull nullIf isNull isNotNull concat substring lower upper match extract replaceOne IPv6NumToString toIPv6 toIPv4 lagInFrame leadInFrame row_number bitAnd bitOr bitShiftRight",
+  types: TYPES.toLowerCase(),
+  builtin: FUNCTIONS.toLowerCase(),
   operatorChars: "*+-%<>!=/|&~^:?",
   identifierQuotes: "`\"",
   hashComments: true,
@@ -99,6 +113,22 @@ function namespace(tables: readonly Table[]): SQLNamespace {
   );
 }
 
+/** Columns of all tables, since a statement is begun before its FROM. */
+function columnSource(tables: readonly Table[]): CompletionSource {
+  const columns = new Map<string, { type: string; tables: string[] }>();
+  for (const table of tables) {
+    for (const { name, type } of table.columns) {
+      const known = columns.get(name);
+      if (known) known.tables.push(table.name);
+      else columns.set(name, { type, tables: [table.name] });
+    }
+  }
+  const options = [...columns].map(
+    ([label, column]): Completion => ({ label, type: "property", detail: column.tables.join(", "), info: column.type }),
+  );
+  return ifNotIn(["QuotedIdentifier", "String", "LineComment", "BlockComment", "."], completeFromList(options));
+}
+
 export function SqlEditor({ value, onChange, onRun, tables, error, ref }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
@@ -162,7 +192,14 @@ export function SqlEditor({ value, onChange, onRun, tables, error, ref }: Props)
 
   useEffect(() => {
     view.current?.dispatch({
-      effects: language.current.reconfigure(sql({ dialect: clickhouse, upperCaseKeywords: true, schema: namespace(tables) })),
+      effects: language.current.reconfigure([
+        sql({
+          dialect: clickhouse,
+          schema: namespace(tables),
+          keywordCompletion: (word, type) => ({ label: SPELLING.get(word) ?? word.toUpperCase(), type, boost: -1 }),
+        }),
+        clickhouse.language.data.of({ autocomplete: columnSource(tables) }),
+      ]),
     });
   }, [tables]);
 
