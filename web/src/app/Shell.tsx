@@ -1,10 +1,9 @@
 import { ActionIcon, Menu, Tooltip, useMantineColorScheme } from "@mantine/core";
 import { IconDeviceDesktop, IconKeyboard, IconMoon, IconSun } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useState } from "react";
-import { serviceQuery } from "../api/queries";
 import { newerThanKnown } from "../lib/urlState";
+import { About } from "./About";
 import { HelpSheet } from "./HelpSheet";
 import { useGlobalKeys } from "./keyboard";
 import { ServiceBanner } from "./ServiceBanner";
@@ -32,19 +31,6 @@ function SchemeMenu() {
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
-  );
-}
-
-function Version() {
-  const { data } = useQuery(serviceQuery);
-  if (!data) return null;
-  const database = `ClickHouse ${data.clickhouse_version}${data.embedded ? ", embedded" : ""}`;
-  return (
-    <Tooltip label={database}>
-      <a className={classes.version} href="/api/docs">
-        {/^\d/.test(data.version) ? `v${data.version}` : data.version}
-      </a>
-    </Tooltip>
   );
 }
 
@@ -78,11 +64,14 @@ export function Shell() {
           <Link to="/sql" className={classes.link} activeProps={{ "data-active": true }}>
             SQL
           </Link>
+          <a href="/api/docs" className={classes.link}>
+            API
+          </a>
         </nav>
         <div className={classes.tools}>
-          <Version />
+          <About />
           <Tooltip label="Keyboard (?)">
-            <ActionIcon aria-label="Keyboard help" onClick={() => setHelp(true)}>
+            <ActionIcon aria-label="Keyboard help" className={classes.keyboard} onClick={() => setHelp(true)}>
               <IconKeyboard size={18} stroke={1.6} />
             </ActionIcon>
           </Tooltip>
