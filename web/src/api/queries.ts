@@ -110,6 +110,9 @@ export interface PacketsParams {
   flowId?: string | undefined;
   bothDirections: boolean;
   only?: Finding | undefined;
+  /** Only packets of this span of time. */
+  from?: string | undefined;
+  to?: string | undefined;
 }
 
 /** Where a page of packets begins or ends. */
@@ -138,6 +141,8 @@ export const packetsQuery = (id: string, params: PacketsParams, anchor: number) 
               limit: PACKETS_PAGE,
               ...(params.flowId && { flow_id: params.flowId, both_directions: params.bothDirections }),
               ...(params.only && { only: params.only }),
+              ...(params.from && { from: params.from }),
+              ...(params.to && { to: params.to }),
               ...(pageParam.before === undefined ? { after: pageParam.after ?? 0 } : { before: pageParam.before }),
             },
           },

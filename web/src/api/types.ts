@@ -3,6 +3,7 @@ import type { components } from "./schema.gen";
 type Schemas = components["schemas"];
 
 export type Capture = Schemas["Capture"];
+export type CaptureInterface = Schemas["CaptureInterface"];
 export type CaptureStatus = Schemas["CaptureStatus"];
 export type FieldNode = Schemas["FieldNode"];
 export type Flow = Schemas["Flow"];

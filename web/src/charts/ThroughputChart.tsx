@@ -156,7 +156,7 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
   }, [series, height]);
 
   if (!series) {
-    if (throughput.bucket_ns === "0") return <NoTimes />;
+    if (throughput.bucket_ns === "0") return <div className={classes.none}>There are no RDMA packets, so there is no throughput over time.</div>;
     return (
       <div className={classes.none} style={{ height: height + 28 }}>
         No packets in this span of time.

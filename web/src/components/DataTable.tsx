@@ -335,7 +335,7 @@ export function DataTable<T>({
                   {column.header}
                 </button>
               ) : (
-                <span className={classes.headerText}>{column.header}</span>
+                <span className={column.header ? classes.headerText : "visually-hidden"}>{column.header || column.title}</span>
               )}
             </div>
           );

@@ -40,7 +40,9 @@ export function Page({ documentTitle, title, crumbs, aside, actions, children }:
               ))}
             </nav>
           )}
-          <h1 className={classes.title}>{title}</h1>
+          <h1 className={classes.title} title={typeof title === "string" ? title : undefined}>
+            {title}
+          </h1>
           {aside}
         </div>
         {actions && <div className={classes.actions}>{actions}</div>}

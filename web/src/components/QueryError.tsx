@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { ApiError, messageOf } from "../api/client";
 import { EmptyState } from "./EmptyState";
 
@@ -14,7 +15,9 @@ export function QueryError({ error, what, onRetry }: Props) {
   return (
     <EmptyState title={gone ? `${what} is not here` : `${what} could not be loaded`} tone="bad">
       <p>{messageOf(error)}</p>
-      {!gone && (
+      {gone ? (
+        <Link to="/">All captures</Link>
+      ) : (
         <Button variant="default" onClick={onRetry}>
           Try again
         </Button>

@@ -1,4 +1,5 @@
 import type { Totals } from "../api/types";
+import { formatCount } from "./format";
 import type { Finding } from "./viewState";
 
 export interface Trouble {
@@ -88,8 +89,29 @@ export const TROUBLES: readonly Trouble[] = [
   },
 ];
 
+/** What of a trouble is explained already and accuses nobody; absent where nothing is. */
+export function excuseOf(totals: Totals, { key }: Trouble): { short: string; explain: string } | undefined {
+  if (key === "missing_psns" && totals.missing_psns_acknowledged > 0) {
+    const count = formatCount(totals.missing_psns_acknowledged);
+    return { short: `${count} acked`, explain: `${count} of them were acknowledged all the same, so the capture missed them, not the receiver.` };
+  }
+  if (key === "icrc_errors" && totals.icrc_errors_port_rewritten > 0) {
+    const count = formatCount(totals.icrc_errors_port_rewritten);
+    return { short: `${count} port`, explain: `${count} of them are right with another UDP source port: a device rewrote the port, and nothing is corrupt.` };
+  }
+  return undefined;
+}
+
 /** Other packets that were not taken into account, and why. */
 export const ASIDES: readonly Trouble[] = [
+  {
+    key: "pause_frames",
+    only: "pause",
+    label: "Pause frames",
+    short: "pause frames",
+    explain: "802.3x pause and priority flow control frames: a neighbour asked for the link, or a priority of it, to stop or to go on.",
+    severity: "warn",
+  },
   {
     key: "truncated_packets",
     only: "truncated",
@@ -122,5 +144,5 @@ export const FINDING_LABELS: Record<Finding, string> = Object.fromEntries(
 
 /** Troubles that are there, worst first. */
 export function troublesOf(totals: Totals): { trouble: Trouble; count: number }[] {
-  return TROUBLES.map((trouble) => ({ trouble, count: totals[trouble.key] })).filter(({ count }) => count > 0);
+  return [...TROUBLES, ...ASIDES.filter(({ severity }) => severity !== "note")].map((trouble) => ({ trouble, count: totals[trouble.key] })).filter(({ count }) => count > 0);
 }

@@ -37,6 +37,7 @@ export const FINDINGS = [
   "malformed",
   "truncated",
   "unsupported",
+  "pause",
   "not_rdma",
 ] as const;
 export type Finding = (typeof FINDINGS)[number];

@@ -9,6 +9,7 @@ import { DataTable } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
+import { useNarrow } from "../../components/useNarrow";
 import { useDraft } from "../../components/useDraft";
 import { countOf, formatFileSize } from "../../lib/format";
 import { captureColumns } from "./captureColumns";
@@ -21,6 +22,9 @@ import { useDropZone } from "./useDropZone";
 
 const route = getRouteApi("/");
 const FILTER_DELAY_MS = 120;
+/** In a narrow window the troubles of a capture matter more than its sizes. */
+const NARROW_HIDDEN: ReadonlySet<string> = new Set(["size", "packets", "rdma", "flows"]);
+const NONE_HIDDEN: ReadonlySet<string> = new Set();
 
 const FORMATS = "pcap and pcapng, plain or compressed with gzip, zstd or xz";
 
@@ -73,7 +77,8 @@ export function CapturesPage() {
       .filter((capture) => words.every((word) => `${capture.name} ${capture.status}`.toLowerCase().includes(word)))
       .map((value, index) => ({ index, value }));
   }, [data, typed]);
-  const columns = useMemo(() => captureColumns(setDeleting), []);
+  const narrow = useNarrow();
+  const columns = useMemo(() => captureColumns(setDeleting, narrow), [narrow]);
   const choose = () => input.current?.click();
   const open = (capture: Capture) => void navigate({ to: "/captures/$captureId", params: { captureId: capture.id } });
 
@@ -94,7 +99,7 @@ export function CapturesPage() {
             onKeyDown={(event) => {
               if (event.key === "Escape") event.currentTarget.blur();
             }}
-            w={240}
+            className={classes.filter}
           />
           <Button leftSection={<IconUpload size={14} />} onClick={choose}>
             Upload
@@ -123,6 +128,7 @@ export function CapturesPage() {
           label="Captures"
           className={classes.table}
           columns={columns}
+          hidden={narrow ? NARROW_HIDDEN : NONE_HIDDEN}
           items={rows}
           rowCount={isPending ? 4 : rows.length}
           rowHeight={44}

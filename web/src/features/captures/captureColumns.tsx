@@ -87,12 +87,12 @@ function Figure({ capture, of }: { capture: Capture; of: "packets" | "rdma_packe
   return <Unknown why="the capture has not been analysed" />;
 }
 
-export function captureColumns(onDelete: (capture: Capture) => void): Column<Capture>[] {
+export function captureColumns(onDelete: (capture: Capture) => void, narrow: boolean): Column<Capture>[] {
   return [
     {
       id: "name",
       header: "Name",
-      width: 220,
+      width: narrow ? 150 : 220,
       grow: 3,
       cell: (capture) => (
         <Link to="/captures/$captureId" params={{ captureId: capture.id }} className={classes.name} title={capture.name}>
@@ -117,6 +117,6 @@ export function captureColumns(onDelete: (capture: Capture) => void): Column<Cap
         </Tooltip>
       ),
     },
-    { id: "actions", header: "", width: 48, align: "center", cell: (capture) => <Actions capture={capture} onDelete={onDelete} /> },
+    { id: "actions", header: "", title: "Actions", width: 48, align: "center", cell: (capture) => <Actions capture={capture} onDelete={onDelete} /> },
   ];
 }

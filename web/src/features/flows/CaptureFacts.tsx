@@ -1,6 +1,6 @@
 import { Tooltip } from "@mantine/core";
 import { useState } from "react";
-import type { Capture } from "../../api/types";
+import type { Capture, CaptureInterface } from "../../api/types";
 import { countOf, formatCount, formatDuration, formatFileSize } from "../../lib/format";
 import { formatDateTime, parseTime } from "../../lib/time";
 import classes from "./CaptureFacts.module.css";
@@ -15,6 +15,19 @@ function span(capture: Capture): string | undefined {
 function dropsOf(capture: Capture): number | null {
   const told = capture.interfaces.map(({ dropped }) => dropped).filter((dropped): dropped is number => typeof dropped === "number");
   return told.length === 0 ? null : told.reduce((sum, dropped) => sum + dropped, 0);
+}
+
+/** What the interface says it received and lost; nothing where it does not say. */
+function Counters({ entry }: { entry: CaptureInterface }) {
+  const { received, dropped } = entry;
+  if (typeof dropped !== "number") return null;
+  const text = `${typeof received === "number" ? `${formatCount(received)} received, ` : ""}${formatCount(dropped)} dropped`;
+  return (
+    <span className={classes.counters} data-bad={dropped > 0 || undefined}>
+      {" "}
+      ({text})
+    </span>
+  );
 }
 
 const NOTES_SHOWN = 2;
@@ -66,7 +79,10 @@ export function CaptureFacts({ capture }: { capture: Capture }) {
                     .filter(Boolean)
                     .join(", ")}
                 >
-                  <span className={classes.interface}>{entry.name || `${entry.index} (${entry.link_type})`}</span>
+                  <span className={classes.interface}>
+                    {entry.name || `${entry.index} (${entry.link_type})`}
+                    <Counters entry={entry} />
+                  </span>
                 </Tooltip>
               ))}
               {capture.interfaces.length > 4 && ` and ${capture.interfaces.length - 4} more`}

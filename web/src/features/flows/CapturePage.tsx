@@ -68,7 +68,7 @@ export function CapturePage() {
 
   if (!capture) {
     return (
-      <Page documentTitle="Capture" title={<Skeleton height={18} width={240} />} crumbs={CRUMBS}>
+      <Page documentTitle="Capture" title={error ? "Capture" : <Skeleton height={18} width={240} />} crumbs={CRUMBS}>
         {error ? (
           <QueryError error={error} what="This capture" onRetry={() => void refetch()} />
         ) : (

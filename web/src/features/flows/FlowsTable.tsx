@@ -11,7 +11,7 @@ import { useDraft } from "../../components/useDraft";
 import { columnChanges, hiddenColumns } from "../../lib/columns";
 import { countOf } from "../../lib/format";
 import { FLOW_SORTS, type CaptureState, type FlowSort } from "../../lib/viewState";
-import { flowColumns, HIDDEN_BY_DEFAULT } from "./flowColumns";
+import { flowColumns, longestOf, HIDDEN_BY_DEFAULT } from "./flowColumns";
 import classes from "./FlowsTable.module.css";
 
 const FILTER_HINT = "Address, QPN, type, operation or trouble";
@@ -54,7 +54,8 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
   const [typed, setTyped] = useDraft(filter, trimmed, (value) => onState({ filter: value.trim() || undefined }), FILTER_DELAY_MS);
   const { items, total, head, failed, setRange } = useFlows(capture.id, { sort, order, filter });
   const [hovered, setHovered] = useState<string>();
-  const columns = useMemo(() => flowColumns(capture.id, capture.first_packet_at), [capture.id, capture.first_packet_at]);
+  const longest = useMemo(() => longestOf(head.data?.flows ?? []), [head.data]);
+  const columns = useMemo(() => flowColumns(capture.id, capture.first_packet_at, longest), [capture.id, capture.first_packet_at, longest]);
   const columnIds = useMemo(() => columns.map(({ id }) => id), [columns]);
   const hidden = useMemo(() => hiddenColumns(columnIds, HIDDEN_BY_DEFAULT, state.columns), [columnIds, state.columns]);
   const activeItem = items.find(({ value }) => value.id === state.flow);
@@ -127,7 +128,8 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
                     onState({ columns: columnChanges(next, columnIds, HIDDEN_BY_DEFAULT) });
                   }}
                 >
-                  {title ?? header}
+                  {header}
+                  {title && <span className={classes.explain}>{title}</span>}
                 </Menu.CheckboxItem>
               ))}
           </Menu.Dropdown>

@@ -3,21 +3,23 @@ import { Link } from "@tanstack/react-router";
 import type { Capture } from "../../api/types";
 import { Unknown } from "../../components/Unknown";
 import { formatBytes, formatCount, formatShare } from "../../lib/format";
-import { ASIDES, TROUBLES, type Trouble } from "../../lib/troubles";
+import { ASIDES, excuseOf, TROUBLES, type Trouble } from "../../lib/troubles";
 import classes from "./Summary.module.css";
 
 function TroubleTile({ capture, trouble }: { capture: Capture; trouble: Trouble }) {
   const count = capture.totals?.[trouble.key];
+  const excuse = capture.totals && excuseOf(capture.totals, trouble);
   const body = (
     <>
       <span className={classes.label}>{trouble.label}</span>
       <span className={classes.value}>
         {count === undefined ? <Unknown why="the capture has not been analysed" /> : formatCount(count)}
+        {excuse && <span className={classes.note}>{excuse.short}</span>}
       </span>
     </>
   );
   return (
-    <Tooltip label={trouble.explain}>
+    <Tooltip label={excuse ? `${trouble.explain} ${excuse.explain}` : trouble.explain}>
       {count ? (
         <Link
           to="/captures/$captureId/packets"
@@ -52,27 +54,31 @@ function Tile({ label, value, note }: { label: string; value: string | undefined
 /** Figures of a whole capture. One with trouble leads to its packets. */
 export function Summary({ capture }: { capture: Capture }) {
   const { totals } = capture;
-  const asides = totals ? ASIDES.filter(({ key }) => totals[key] > 0) : [];
+  const asides: readonly Trouble[] = totals ? ASIDES.filter(({ key }) => totals[key] > 0) : [];
   return (
     <section className={classes.root} aria-label="Summary">
-      <Tile label="Packets" value={totals && formatCount(totals.packets)} note={totals && formatBytes(totals.bytes)} />
-      <Tile
-        label="RDMA"
-        value={totals && formatCount(totals.rdma_packets)}
-        note={totals && formatShare(totals.rdma_packets, totals.packets)}
-      />
-      <Tile label="Messages" value={totals && formatCount(totals.messages)} />
-      <Tile
-        label="Flows"
-        value={totals && formatCount(totals.flows)}
-        note={totals && `${formatCount(totals.connections)} conn.`}
-      />
-      {TROUBLES.map((trouble) => (
-        <TroubleTile key={trouble.key} capture={capture} trouble={trouble} />
-      ))}
-      {asides.map((trouble) => (
-        <TroubleTile key={trouble.key} capture={capture} trouble={trouble} />
-      ))}
+      <div className={classes.group} data-facts>
+        <Tile label="Packets" value={totals && formatCount(totals.packets)} note={totals && formatBytes(totals.bytes)} />
+        <Tile
+          label="RDMA"
+          value={totals && formatCount(totals.rdma_packets)}
+          note={totals && formatShare(totals.rdma_packets, totals.packets)}
+        />
+        <Tile label="Messages" value={totals && formatCount(totals.messages)} />
+        <Tile
+          label="Flows"
+          value={totals && formatCount(totals.flows)}
+          note={totals && `${formatCount(totals.connections)} conn.`}
+        />
+      </div>
+      <div className={classes.group}>
+        {TROUBLES.map((trouble) => (
+          <TroubleTile key={trouble.key} capture={capture} trouble={trouble} />
+        ))}
+        {asides.map((trouble) => (
+          <TroubleTile key={trouble.key} capture={capture} trouble={trouble} />
+        ))}
+      </div>
     </section>
   );
 }

@@ -60,7 +60,27 @@ export function Operations({ flow }: { flow: Flow }) {
 /** Columns that are hidden until asked for. */
 export const HIDDEN_BY_DEFAULT: ReadonlySet<string> = new Set(["protocol", "acks", "first_time", "last_time", "vlan", "dscp", "path_mtu", "duplicates", "goodput"]);
 
-export function flowColumns(captureId: string, origin: string | undefined): Column<Flow>[] {
+/** Characters of the longest address and the longest queue pair number, which columns must have room for. */
+export interface Longest {
+  address: number;
+  queuePair: number;
+}
+
+export function longestOf(flows: readonly Flow[]): Longest {
+  const longest = { address: 0, queuePair: 0 };
+  for (const { source, destination, source_qp, destination_qp } of flows) {
+    longest.address = Math.max(longest.address, source.length, destination.length);
+    longest.queuePair = Math.max(longest.queuePair, formatHex(source_qp ?? 0).length, formatHex(destination_qp).length);
+  }
+  return longest;
+}
+
+/** Pixels of a character in a table's fixed-width font. */
+const CHARACTER = 7.6;
+
+export function flowColumns(captureId: string, origin: string | undefined, longest: Longest): Column<Flow>[] {
+  const addressWidth = Math.round(Math.min(300, Math.max(112, 18 + longest.address * CHARACTER)));
+  const pairWidth = Math.round(Math.max(100, 42 + 2 * longest.queuePair * CHARACTER));
   const zero = origin === undefined ? undefined : parseTime(origin);
   const offset = (time: string | undefined): ReactNode => {
     const ns = time === undefined ? undefined : parseTime(time);
@@ -88,7 +108,7 @@ export function flowColumns(captureId: string, origin: string | undefined): Colu
     {
       id: "source",
       header: "Source",
-      width: 112,
+      width: addressWidth,
       grow: 2,
       mono: true,
       sortable: true,
@@ -106,7 +126,7 @@ export function flowColumns(captureId: string, origin: string | undefined): Colu
     {
       id: "destination",
       header: "Destination",
-      width: 112,
+      width: addressWidth,
       grow: 2,
       mono: true,
       sortable: true,
@@ -116,7 +136,7 @@ export function flowColumns(captureId: string, origin: string | undefined): Colu
       id: "destination_qp",
       header: "QP → QP",
       title: "Source and destination queue pair",
-      width: 118,
+      width: pairWidth,
       sortable: true,
       cell: (flow) => (
         <span className={classes.pair}>

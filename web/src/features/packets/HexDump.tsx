@@ -3,10 +3,10 @@ import { useEffect, useRef, type KeyboardEvent, type MouseEvent } from "react";
 import { asciiOf, type ByteRange } from "../../lib/fieldTree";
 import classes from "./HexDump.module.css";
 
-const PER_ROW = 16;
 const ROW_HEIGHT = 20;
 
 interface Props {
+  perRow: 8 | 16;
   bytes: Uint8Array;
   range: ByteRange | undefined;
   onSelectByte: (offset: number) => void;
@@ -16,13 +16,13 @@ function hex(byte: number): string {
   return byte.toString(16).padStart(2, "0");
 }
 
-function Row({ bytes, start, range }: { bytes: Uint8Array; start: number; range: ByteRange | undefined }) {
-  const row = bytes.subarray(start, start + PER_ROW);
+function Row({ bytes, start, perRow, range }: { bytes: Uint8Array; start: number; perRow: number; range: ByteRange | undefined }) {
+  const row = bytes.subarray(start, start + perRow);
   const marked = (offset: number): "" | undefined => (range && offset >= range.start && offset < range.end ? "" : undefined);
   return (
     <>
       <span className={classes.offset}>{start.toString(16).padStart(4, "0")}</span>
-      <span className={classes.hex}>
+      <span className={classes.hex} data-per-row={perRow}>
         {Array.from(row, (byte, index) => (
           <span key={index} className={classes.byte} data-offset={start + index} data-marked={marked(start + index)} data-joined={marked(start + index + 1)}>
             {hex(byte)}
@@ -41,11 +41,11 @@ function Row({ bytes, start, range }: { bytes: Uint8Array; start: number; range:
 }
 
 /** All captured bytes, in hex and ASCII; those of the selected field are marked. Arrow keys move by bytes and rows. */
-export function HexDump({ bytes, range, onSelectByte }: Props) {
+export function HexDump({ perRow, bytes, range, onSelectByte }: Props) {
   const root = useRef<HTMLDivElement>(null);
   const cursor = useRef(0);
   const virtualizer = useVirtualizer({
-    count: Math.ceil(bytes.length / PER_ROW),
+    count: Math.ceil(bytes.length / perRow),
     getScrollElement: () => root.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: 20,
@@ -56,8 +56,8 @@ export function HexDump({ bytes, range, onSelectByte }: Props) {
   useEffect(() => {
     if (start === undefined) return;
     if (!range || cursor.current < range.start || cursor.current >= range.end) cursor.current = start;
-    virtualizer.scrollToIndex(Math.floor(cursor.current / PER_ROW), { align: "auto" });
-  }, [start, range, virtualizer]);
+    virtualizer.scrollToIndex(Math.floor(cursor.current / perRow), { align: "auto" });
+  }, [start, range, perRow, virtualizer]);
 
   const select = (offset: number) => {
     cursor.current = Math.max(0, Math.min(bytes.length - 1, offset));
@@ -68,7 +68,7 @@ export function HexDump({ bytes, range, onSelectByte }: Props) {
     if (offset !== undefined) select(Number(offset));
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
-    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -PER_ROW, ArrowDown: PER_ROW };
+    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perRow, ArrowDown: perRow };
     const step = steps[event.key];
     if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -88,7 +88,7 @@ export function HexDump({ bytes, range, onSelectByte }: Props) {
       <div style={{ position: "relative", height: virtualizer.getTotalSize() }}>
         {virtualizer.getVirtualItems().map((item) => (
           <div key={item.key} className={classes.row} style={{ transform: `translateY(${item.start}px)`, height: ROW_HEIGHT }}>
-            <Row bytes={bytes} start={item.index * PER_ROW} range={range} />
+            <Row bytes={bytes} start={item.index * perRow} perRow={perRow} range={range} />
           </div>
         ))}
       </div>

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { packetQuery } from "../../api/queries";
 import { QueryError } from "../../components/QueryError";
+import { useNarrow } from "../../components/useNarrow";
 import { Split } from "../../components/Split";
 import { decodeBase64, describeRange, nodeAt, rangeOf, selectAt } from "../../lib/fieldTree";
 import { formatCount } from "../../lib/format";
@@ -24,6 +25,8 @@ interface Props {
 
 /** One packet: its fields and its bytes, each pointing at the other. */
 export function PacketDetail({ captureId, number, field, onField, onClose, beside, onBeside }: Props) {
+  const narrow = useNarrow();
+  const stacked = beside || narrow;
   const { data, error, isPlaceholderData, refetch } = useQuery(packetQuery(captureId, number));
   const bytes = useMemo(() => (data ? decodeBase64(data.bytes) : new Uint8Array()), [data]);
   const node = data && field !== undefined ? nodeAt(data.tree, field) : undefined;
@@ -54,11 +57,13 @@ export function PacketDetail({ captureId, number, field, onField, onClose, besid
             </>
           )}
         </span>
-        <Tooltip label={beside ? "Put below the list" : "Put beside the list"}>
-          <ActionIcon size="sm" aria-label={beside ? "Put below the list" : "Put beside the list"} onClick={() => onBeside(!beside)}>
-            {beside ? <IconLayoutBottombar size={16} /> : <IconLayoutSidebarRight size={16} />}
-          </ActionIcon>
-        </Tooltip>
+        {!narrow && (
+          <Tooltip label={beside ? "Put below the list" : "Put beside the list"}>
+            <ActionIcon size="sm" aria-label={beside ? "Put below the list" : "Put beside the list"} onClick={() => onBeside(!beside)}>
+              {beside ? <IconLayoutBottombar size={16} /> : <IconLayoutSidebarRight size={16} />}
+            </ActionIcon>
+          </Tooltip>
+        )}
         <Tooltip label="Close (Esc)">
           <ActionIcon size="sm" aria-label="Close the packet" onClick={onClose}>
             <IconX size={16} />
@@ -66,9 +71,9 @@ export function PacketDetail({ captureId, number, field, onField, onClose, besid
         </Tooltip>
       </div>
       <Split
-        name={beside ? "fields-beside" : "fields"}
-        direction={beside ? "column" : "row"}
-        initial={beside ? 60 : 52}
+        name={stacked ? "fields-beside" : "fields"}
+        direction={stacked ? "column" : "row"}
+        initial={stacked ? 60 : 52}
         label="Size of the fields and the bytes"
         first={
           <div className={classes.pane}>
@@ -77,7 +82,7 @@ export function PacketDetail({ captureId, number, field, onField, onClose, besid
         }
         second={
           <div className={classes.pane}>
-            <HexDump bytes={bytes} range={range} onSelectByte={(offset) => onField(selectAt(data.tree, offset, field))} />
+            <HexDump perRow={narrow ? 8 : 16} bytes={bytes} range={range} onSelectByte={(offset) => onField(selectAt(data.tree, offset, field))} />
           </div>
         }
       />

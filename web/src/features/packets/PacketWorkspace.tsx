@@ -1,5 +1,6 @@
 import { Button, NumberInput, SegmentedControl, Select, Switch } from "@mantine/core";
 import { useLocalStorage } from "@mantine/hooks";
+import { IconX } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import { isOverlayOpen } from "../../app/keyboard";
@@ -9,6 +10,7 @@ import { DataTable, type DataTableHandle, type Item } from "../../components/Dat
 import { EmptyState } from "../../components/EmptyState";
 import { QueryError } from "../../components/QueryError";
 import { Split } from "../../components/Split";
+import { useNarrow } from "../../components/useNarrow";
 import { useDraft } from "../../components/useDraft";
 import { countOf, formatCount } from "../../lib/format";
 import { FINDING_LABELS } from "../../lib/troubles";
@@ -49,10 +51,12 @@ export function PacketWorkspace({ capture, flowId, paired = false, state, onStat
   const { packet, field } = selection;
   const select = (change: Partial<Selection>) => setSelection({ ...selection, ...change });
   const [anchor, setAnchor] = useState(() => Math.max(0, (state.packet ?? 0) - LEAD));
-  const [beside, setBeside] = useLocalStorage({ key: "rocelens-packet-beside", defaultValue: false, getInitialValueInEffect: false });
+  const [wantsBeside, setBeside] = useLocalStorage({ key: "rocelens-packet-beside", defaultValue: false, getInitialValueInEffect: false });
+  const narrow = useNarrow();
+  const beside = wantsBeside && !narrow;
   const table = useRef<DataTableHandle>(null);
   const clock: Clock = state.clock ?? "relative";
-  const params: PacketsParams = { flowId, bothDirections: paired && !state.one_way, only: state.only };
+  const params: PacketsParams = { flowId, bothDirections: paired && !state.one_way, only: state.only, from: state.from, to: state.to };
   const query = useInfiniteQuery(packetsQuery(capture.id, params, anchor));
   const { data, error, isPending, hasNextPage, hasPreviousPage, isFetchingNextPage, isFetchingPreviousPage } = query;
 
@@ -119,7 +123,7 @@ export function PacketWorkspace({ capture, flowId, paired = false, state, onStat
         "data-dim": flowId && row.flow_id !== flowId ? "" : undefined,
       })}
       empty={
-        <EmptyState title={state.only ? `No packet is “${FINDING_LABELS[state.only]}”` : "No packets"}>
+        <EmptyState title={state.only ? `No match for “${FINDING_LABELS[state.only]}”` : "No packets"}>
           {state.only && (
             <Button variant="default" onClick={() => onState({ only: undefined })}>
               Show all packets
@@ -131,12 +135,23 @@ export function PacketWorkspace({ capture, flowId, paired = false, state, onStat
   );
 
   return (
-    <section className={classes.root} aria-label="Packets">
+    <section className={classes.root} aria-label="Packets" data-open={isOpen || undefined}>
       <div className={classes.bar}>
         <h2 className={classes.title}>Packets</h2>
         <span className="muted" role="status">
           {total === undefined ? "" : countOf(total, state.only ? "match" : "packet", state.only ? "matches" : "packets")}
         </span>
+        {(state.from ?? state.to) !== undefined && (
+          <Button
+            variant="default"
+            size="compact-sm"
+            rightSection={<IconX size={13} />}
+            title="Show the packets of the whole time"
+            onClick={() => onState({ from: undefined, to: undefined })}
+          >
+            Zoomed span only
+          </Button>
+        )}
         <div className={classes.tools}>
           {paired && (
             <Switch

@@ -187,20 +187,22 @@ export function QueryPage() {
           }
           second={
             <section className={classes.result} aria-label="Answer" aria-busy={running}>
-              <div className={classes.bar}>
-                {running && (
-                  <span className="muted" role="status">
-                    Running, <Elapsed />
-                  </span>
-                )}
-                {!running && result.data && !result.error && <Facts result={result.data} />}
-                {!running && result.data && !result.error && (
-                  <span className={classes.download}>
-                    {draft !== sql && <span className="muted">of the statement that ran</span>}
-                    <Download sql={sql} />
-                  </span>
-                )}
-              </div>
+              {(running || (result.data && !result.error)) && (
+                <div className={classes.bar}>
+                  {running && (
+                    <span className="muted" role="status">
+                      Running, <Elapsed />
+                    </span>
+                  )}
+                  {!running && result.data && !result.error && <Facts result={result.data} />}
+                  {!running && result.data && !result.error && (
+                    <span className={classes.download}>
+                      {draft !== sql && <span className="muted">of the statement that ran</span>}
+                      <Download sql={sql} />
+                    </span>
+                  )}
+                </div>
+              )}
               {result.error && !running ? (
                 <Refusal error={result.error} />
               ) : result.data ? (
