@@ -284,7 +284,7 @@ describe("a capture", () => {
     const { id } = await put(BASE);
     await page.goto(`/captures/${id}`);
     await page.getByRole("button", { name: "Columns" }).click();
-    await page.getByRole("menuitemcheckbox", { name: "Path MTU, bytes" }).click();
+    await page.getByRole("menuitemcheckbox", { name: /Path MTU, bytes/ }).click();
     await page.waitForURL(/columns=%2Bpath_mtu|columns=\+path_mtu/);
     await page.keyboard.press("Escape");
     await page.reload();
@@ -393,11 +393,9 @@ describe("the console", () => {
     await fields.getByRole("treeitem", { selected: true }).and(page.locator("[aria-level='2']")).waitFor();
     await page.keyboard.press("Escape");
     await fields.waitFor({ state: "hidden" });
-    await page.keyboard.press("g");
-    await page.keyboard.press("s");
+    await Promise.all([page.keyboard.press("g"), page.keyboard.press("s")]); // within the time of a sequence
     await page.waitForURL("**/sql");
-    await page.keyboard.press("g");
-    await page.keyboard.press("c");
+    await Promise.all([page.keyboard.press("g"), page.keyboard.press("c")]); // within the time of a sequence
     await page.waitForURL(`${service.url}/`);
   });
 
