@@ -166,6 +166,9 @@ func compareMeta(t *testing.T, prefix string, profile *metaroce.Profile, frames 
 			}
 			equal += len(theirs)
 		}
+		if strings.Contains(rows[i][why], "Lua") {
+			differ(why, rows[i][why], "no error of the plugin")
+		}
 		if p.Protocol != dissector.ProtocolMetaRoCE || rows[i][protocol] != "MetaRoCE" && len(p.MetaRoCE.Decoded().HeaderIndexes(nil)) == 0 {
 			continue // of another program, or nothing of it was captured, and tshark stops before the plugin
 		}
