@@ -8,6 +8,7 @@ import { useNarrow } from "../../components/useNarrow";
 import { Split } from "../../components/Split";
 import { decodeBase64, describeRange, nodeAt, rangeOf, selectAt } from "../../lib/fieldTree";
 import { formatCount } from "../../lib/format";
+import { metaroceFields } from "../../lib/metaroceFields.gen";
 import { FieldTree } from "./FieldTree";
 import { HexDump } from "./HexDump";
 import { PacketFlags } from "./packetFlags";
@@ -30,6 +31,7 @@ export function PacketDetail({ captureId, number, field, onField, onClose, besid
   const { data, error, isPlaceholderData, refetch } = useQuery(packetQuery(captureId, number));
   const bytes = useMemo(() => (data ? decodeBase64(data.bytes) : new Uint8Array()), [data]);
   const node = data && field !== undefined ? nodeAt(data.tree, field) : undefined;
+  const meaning = node?.field === undefined ? undefined : metaroceFields[node.field];
   const range = useMemo(() => node && rangeOf(node), [node]);
   if (error) return <QueryError error={error} what={`Packet ${formatCount(number)}`} onRetry={() => void refetch()} />;
   if (!data) {
@@ -50,10 +52,11 @@ export function PacketDetail({ captureId, number, field, onField, onClose, besid
         <span>
           <PacketFlags packet={data.summary} />
         </span>
-        <span className={classes.where} role="status">
+        <span className={classes.where} role="status" title={meaning}>
           {node && (
             <>
               {node.field && <code>{node.field}</code>} {describeRange(node, bytes)}
+              {meaning && `, ${meaning}`}
             </>
           )}
         </span>
