@@ -62,8 +62,8 @@ tools: # a missing tool is one sentence
 test: test-tools generated lint race test-web e2e ## everything that CI runs
 
 .PHONY: test-tools
-test-tools: # tshark, Chromium and a C compiler for the race detector, from Debian's packages
-	@tools/debian.sh tshark chromium gcc
+test-tools: # tshark, tcpdump, Chromium and a C compiler for the race detector, from Debian's packages
+	@tools/debian.sh tshark tcpdump chromium gcc
 
 .PHONY: generate
 generate: web/node_modules/.installed ## generate code from its sources

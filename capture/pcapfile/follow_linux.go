@@ -13,8 +13,9 @@ import (
 )
 
 // Follow reads a capture that is still being written: Next waits for more frames until the writer closes the file,
-// the file is deleted, or ctx is done; then comes io.EOF. Only Linux tells of such events; elsewhere it is
-// errors.ErrUnsupported.
+// as it does when it goes on to the next file of a rotation, the file is deleted, or ctx is done; then comes io.EOF. A
+// file that is renamed is followed on. One that is cut short, as by another writer that begins it anew, ends there and is
+// reported as partial. Only Linux tells of such events; elsewhere it is errors.ErrUnsupported.
 func Follow(ctx context.Context, path string, opts Options) (*Source, error) {
 	s, err := follow(ctx, path, opts)
 	if err != nil {
@@ -43,6 +44,7 @@ func follow(ctx context.Context, path string, opts Options) (*Source, error) {
 // follower is a file whose end is not the end: at it, Read waits for the kernel's word of a change.
 type follower struct {
 	f      *os.File
+	at     int64    // bytes read
 	events *os.File // inotify
 	stop   func() bool
 	last   bool // nobody writes any more: the next end is the end
@@ -75,8 +77,12 @@ func newFollower(ctx context.Context, f *os.File) (*follower, error) {
 func (r *follower) Read(p []byte) (int, error) {
 	for {
 		n, err := r.f.Read(p)
+		r.at += int64(n)
 		if n > 0 || err != nil && !errors.Is(err, io.EOF) {
 			return n, err
+		}
+		if err := r.shortened(); err != nil {
+			return 0, err
 		}
 		if r.last {
 			return 0, io.EOF
@@ -104,6 +110,19 @@ func (r *follower) wait() error {
 		if mask&unix.IN_CLOSE_WRITE != 0 || mask&unix.IN_ATTRIB != 0 && r.deleted() {
 			r.last = true
 		}
+	}
+	return nil
+}
+
+// shortened tells of a file that ends before what was read of it: what it gets from now on would be read from the
+// middle of a record.
+func (r *follower) shortened() error {
+	info, err := r.f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < r.at {
+		return fmt.Errorf("the file was cut short to %d bytes while it was followed, after %d had been read", info.Size(), r.at)
 	}
 	return nil
 }

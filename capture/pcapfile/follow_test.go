@@ -5,6 +5,7 @@ package pcapfile
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"testing"
@@ -74,4 +75,44 @@ func TestFollowRefusesAsOpenDoes(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotCapture)
 	_, err = Follow(t.Context(), "testdata/none", Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestFollowEndsWhenTheFileIsCutShort(t *testing.T) {
+	t.Parallel()
+	for _, format := range []Format{FormatPcap, FormatPcapng} {
+		file := written(t, format, WriterOptions{}, someFrames(3)...)
+		path := temporary(t, file)
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		require.NoError(t, err)
+		s, err := Follow(t.Context(), path, Options{})
+		require.NoError(t, err)
+		var batch capture.Batch
+		require.NoError(t, s.Next(&batch))
+		assert.Len(t, batch.Frames, 3)
+		require.NoError(t, w.Truncate(24))
+		require.ErrorIs(t, s.Next(&batch), io.EOF)
+		report := s.Report()
+		assert.True(t, report.Partial)
+		assert.Equal(t, int64(len(file)), report.FaultOffset)
+		assert.Contains(t, report.Fault, fmt.Sprintf("cut short to 24 bytes while it was followed, after %d had been read; the 3 packets", len(file)))
+		require.NoError(t, w.Close())
+		require.NoError(t, s.Close())
+	}
+}
+
+// A file that is moved away is the same file: its writer goes on.
+func TestFollowGoesOnWhenTheFileIsRenamed(t *testing.T) {
+	t.Parallel()
+	path := temporary(t, written(t, FormatPcap, WriterOptions{}, someFrames(1)...))
+	w, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	s, err := Follow(t.Context(), path, Options{})
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(path, path+".1"))
+	_, err = w.Write(written(t, FormatPcap, WriterOptions{}, someFrames(1)...)[pcapFileHeader:])
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	c := drain(t, s, 8)
+	assert.Len(t, c.Frames, 2)
+	assert.False(t, c.Report.Partial)
 }
