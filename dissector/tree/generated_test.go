@@ -45,6 +45,7 @@ const (
 	erspan3
 	mpls
 	ipInIP
+	segmentRouting
 	vxlanInVXLAN
 	wrappings
 )
@@ -116,6 +117,8 @@ func (g *generator) wrap(f *build.Frame, n network, w wrapping) []byte {
 		f.VLANs = []uint16{uint16(g.bits(16))}
 	case qinq:
 		f.VLANs = []uint16{uint16(g.bits(16)), uint16(g.bits(16))}
+	case segmentRouting:
+		f.NoEthernet = n != overGRH
 	case mpls, ipInIP:
 		if n == overGRH { // which needs an Ethernet header
 			w = gre
@@ -137,6 +140,10 @@ func (g *generator) wrap(f *build.Frame, n network, w wrapping) []byte {
 	switch w {
 	case vxlan:
 		packet = build.VXLAN(nil, outer, port, g.bits(24), inner)
+	case segmentRouting:
+		outer.Source, outer.Destination = g.addresses(true)
+		etherType = 0x86dd
+		packet = outer.AppendIP(nil, 43, append(g.segments(n), inner...))
 	case vxlanInVXLAN:
 		middle := g.ip()
 		between := build.Ethernet(nil, g.mac(), g.mac(), ipType(middle), build.VXLAN(nil, middle, port, g.bits(24), inner))
@@ -175,6 +182,20 @@ func ipType(h build.IP) uint16 {
 		return 0x86dd
 	}
 	return 0x0800
+}
+
+// segments is a routing header of SRv6 (RFC 8754) around a packet of the network, or an Ethernet frame.
+func (g *generator) segments(n network) []byte {
+	const segmentRouting = 4
+	next := map[network]byte{overIPv4: 4, overIPv6: 41, overGRH: 143}[n]
+	last := byte(g.random.IntN(3))
+	b := []byte{next, 2 * (last + 1), segmentRouting, byte(g.random.IntN(int(last) + 1)), last, 0}
+	b = binary.BigEndian.AppendUint16(b, uint16(g.bits(16)))
+	for range last + 1 {
+		address, _ := g.addresses(true)
+		b = append(b, address.AsSlice()...)
+	}
+	return b
 }
 
 // erspan3 is a GRE header with a sequence number and the header of ERSPAN III that announces an Ethernet frame.

@@ -60,7 +60,7 @@ func TestDifferencesFromTsharkAreDocumented(t *testing.T) {
 	b.WriteString(`# Where rocelens and tshark differ
 
 ` + "`make test-tshark`" + ` decodes captures and 10,000 generated packets (every opcode over IPv4, IPv6 and RoCEv1, bare
-and in VLAN, QinQ, VXLAN, GENEVE, GRE, ERSPAN I to III, MPLS and IP tunnels) with tshark 4.0 and with the dissector, and
+and in VLAN, QinQ, VXLAN, GENEVE, GRE, ERSPAN I to III, MPLS, IP and SRv6 tunnels) with tshark 4.0 and with the dissector, and
 compares each field that has the same name in both. These are the only differences that it lets pass. The table is
 written by the test (` + "`make golden-update`" + `).
 

@@ -203,6 +203,8 @@ func theirValues(name, text string, kind filter.Kind) []string {
 		}
 	case "infiniband.cm.req.alt_reserved1": // the name of alt_reserved2 as well
 		text, _, _ = strings.Cut(text, ",")
+	case "ipv6.routing.srh.tag": // printed as bytes
+		text = "0x" + text
 	case "eth.fcs": // printed as a number
 		text = strings.TrimPrefix(text, "0x")
 	}
