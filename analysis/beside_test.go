@@ -46,8 +46,16 @@ func TestNeighboursFragmentsAndLinkTypesAreCountedAsWhatTheyAre(t *testing.T) {
 		data []byte
 		on   uint32
 	}{
-		{datagram(4971), 0}, {roce(0xc0), 0}, {datagram(4793), 0}, {datagram(4794), 0}, {iwarp, 0},
-		{first, 0}, {later, 0}, {later, 0}, {first, 1}, {first, 2},
+		{datagram(4971), 0},
+		{roce(0xc0), 0},
+		{datagram(4793), 0},
+		{datagram(4794), 0},
+		{iwarp, 0},
+		{first, 0},
+		{later, 0},
+		{later, 0},
+		{first, 1},
+		{first, 2},
 	} {
 		require.NoError(t, writer.WriteFrame(&capture.Frame{Data: f.data, Interface: f.on, Time: int64(i+1) * 1000, HasTime: true}))
 	}

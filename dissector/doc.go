@@ -1,8 +1,16 @@
 // Package dissector turns the bytes of one captured frame into a [Packet].
 //
-// It understands the link layers, tags and tunnels that RDMA over Ethernet travels in, and RoCEv1 and
-// RoCEv2 themselves. It does no I/O, reads no clock, logs nothing, allocates nothing and never panics,
-// whatever the input. [Decode] overwrites its whole output, so one Packet can be reused for ever.
+// It understands what RDMA over Ethernet travels in, and RoCEv1, RoCEv2 and MetaRoCE themselves. It does no
+// I/O, reads no clock, logs nothing, allocates nothing and never panics, whatever the input. [Decode]
+// overwrites its whole output, so one Packet can be reused for ever.
+//
+//   - Link layers: Ethernet, Linux cooked captures of both versions, raw IP, BSD loopback, and ERF records of
+//     Ethernet, IP and native InfiniBand; any other is named by its number.
+//   - Tags and tunnels, up to [MaxDepth] of them in each other: 802.1Q and 802.1ad, MPLS, VXLAN, VXLAN-GPE,
+//     GENEVE, GRE, ERSPAN I to III, IP in IP, SRv6. A Packet has the innermost headers and the outermost IP header.
+//   - IPv4 with options and fragments, IPv6 with extension headers, MAC control frames (802.3x, PFC).
+//   - Protocols beside RoCE that are recognised and not decoded, so that they are not taken for it: MRC, UET,
+//     veRoCE, and iWARP where a connection starts.
 //
 // Four answers are kept apart, because they send a user to four different places: the capture cut the
 // packet ([ErrTruncated]), the packet contradicts its own protocol ([ErrMalformed]), the packet uses
@@ -18,6 +26,7 @@
 // The packages below stand on their own:
 //
 //   - infiniband: the transport headers, opcodes, syndromes and PSN arithmetic
+//   - metaroce: the wire profiles of MetaRoCE
 //   - mad: the messages that set connections up and take them down
 //   - tree: a packet as a tree of named fields, for people and as JSON
 //   - filter: a language that selects packets by these fields

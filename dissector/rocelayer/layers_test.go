@@ -165,6 +165,11 @@ func TestLayersRefuseWhatIsWrong(t *testing.T) {
 		}
 		require.ErrorIs(t, err, c.want, name)
 	}
+	datagram := of(t, infiniband.RDReadRequest, true)[14+bth:]
+	require.NoError(t, roce.DecodeFromBytes(datagram, gopacket.NilDecodeFeedback))
+	datagram[12] = 1 // reserved in an RDETH
+	require.ErrorIs(t, roce.DecodeFromBytes(datagram, gopacket.NilDecodeFeedback), dissector.ErrUnsupported)
+	assert.Zero(t, roce)
 	data[6] = 59
 	require.NoError(t, grh.DecodeFromBytes(data, gopacket.NilDecodeFeedback))
 	assert.Equal(t, gopacket.LayerTypePayload, grh.NextLayerType(), "another next header is not RoCE")

@@ -42,7 +42,7 @@ func (r *RoCE) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePay
 // DecodeFromBytes reads a packet that starts with its base transport header and ends with its ICRC. All of the
 // layer is overwritten, and empty when the answer is an error: dissector.ErrTruncated for fewer bytes than the
 // opcode's headers and an ICRC have, dissector.ErrMalformed for a pad longer than the payload, and
-// dissector.ErrUnsupported for an unknown opcode or version.
+// dissector.ErrUnsupported for an unknown opcode or version, and for a reliable datagram whose RDETH is none.
 func (r *RoCE) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	*r = RoCE{}
 	n, err := r.BTH.Decode(data)
@@ -66,6 +66,10 @@ func (r *RoCE) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	if payloadEnd < length {
 		*r = RoCE{}
 		return dissector.ErrMalformed
+	}
+	if set&infiniband.HasRDETH != 0 && data[n] != 0 { // ConnectX's DC transport, which uses these opcodes
+		*r = RoCE{}
+		return dissector.ErrUnsupported
 	}
 	r.extended(data[n:length], set)
 	r.Has = set
