@@ -141,3 +141,15 @@ func TestTextIsSafeForTerminals(t *testing.T) {
 		assert.Equal(t, want, text([]byte(in)))
 	}
 }
+
+// Names and keys are for other protocols: their blocks are no damage and nothing to tell of.
+func TestNamesAndSecretsArePassedOverInSilence(t *testing.T) {
+	t.Parallel()
+	file := written(t, FormatPcapng, WriterOptions{}, someFrames(2)...)
+	head := len(written(t, FormatPcapng, WriterOptions{}))
+	names := block(binary.LittleEndian, blockNames, []byte{1, 0, 9, 0, 10, 0, 0, 1, 'h', 'o', 's', 't', 0, 0, 0, 0, 0, 0, 0, 0})
+	secrets := block(binary.LittleEndian, blockSecrets, []byte("KSLT\x04\x00\x00\x00keys"))
+	c := readBytes(t, joined(file[:head], names, secrets, file[head:], names))
+	assert.Len(t, c.Frames, 2)
+	assert.Equal(t, capture.Report{Format: "pcapng", Packets: 2}, c.Report)
+}
