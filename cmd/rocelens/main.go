@@ -22,12 +22,13 @@ const (
 
 // commandLine is the root of the command line; each command lives in a file of its name.
 type commandLine struct {
-	Analyze   analyzeCommand   `cmd:"" help:"Tell what happened in captures: connections, losses, retransmissions, marks, refusals."`
-	Dissect   dissectCommand   `cmd:"" help:"Print the packets of a capture, field by field."`
-	Serve     serveCommand     `cmd:"" help:"Serve the web console and the API: upload captures, browse them, ask in SQL."`
-	Migrate   migrateCommand   `cmd:"" help:"Bring the database's tables up to date, which serve does by itself, and stop."`
-	Wireshark wiresharkCommand `cmd:"" help:"Teach Wireshark and tshark MetaRoCE, profile mr0."`
-	Version   versionCommand   `cmd:"" help:"Print the version and how this binary was built."`
+	Analyze      analyzeCommand      `cmd:"" help:"Tell what happened in captures: connections, losses, retransmissions, marks, refusals."`
+	Dissect      dissectCommand      `cmd:"" help:"Print the packets of a capture, field by field."`
+	Serve        serveCommand        `cmd:"" help:"Serve the web console and the API: upload captures, browse them, ask in SQL."`
+	Migrate      migrateCommand      `cmd:"" help:"Bring the database's tables up to date, which serve does by itself, and stop."`
+	Wireshark    wiresharkCommand    `cmd:"" help:"Teach Wireshark and tshark MetaRoCE, profile mr0."`
+	Softmetaroce softmetaroceCommand `cmd:"" help:"Be a MetaRoCE peer, profile mr0, over UDP sockets: serve transfers, or ask for one."`
+	Version      versionCommand      `cmd:"" help:"Print the version and how this binary was built."`
 }
 
 // streams are the standard streams, and what is known about where they lead.
