@@ -4,10 +4,17 @@ import (
 	"context"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
-var loopbackA, loopbackB = netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
+var hosts atomic.Uint32
+
+// loopback is an address of this host that no other test uses.
+func loopback() netip.Addr {
+	n := hosts.Add(1)
+	return netip.AddrFrom4([4]byte{127, 77, byte(n >> 8), byte(n)})
+}
 
 // run is a transfer between two peers of this process.
 type run struct {
@@ -31,7 +38,7 @@ func spawn(fn func()) <-chan struct{} {
 func (r *run) do(t *testing.T) (client, server *Report, err error) {
 	t.Helper()
 	if !r.client.IsValid() {
-		r.client, r.server = loopbackA, loopbackB
+		r.client, r.server = loopback(), loopback()
 	}
 	configs := [2]Config{DefaultConfig(), DefaultConfig()}
 	for i := range configs {
