@@ -119,6 +119,11 @@ bench: build ## speed against tshark, tcpdump and capinfos in one run; benchmark
 	@echo && echo 'decoding MetaRoCE, as a multiple of RoCEv2 WRITE packets in the same run' # at most 1.2 for WRITE, 1.5 for ACK
 	@go test -run '^$$' -bench MetaRoCEDecode ./dissector | grep 'x-WRITE'
 
+.PHONY: bench-softmetaroce
+bench-softmetaroce: ## a transfer between MetaRoCE peers over veth against iperf3; as root
+	@tools/debian.sh iperf3
+	go run ./bench/softmetaroce
+
 .PHONY: golden-update
 golden-update: ## rewrite golden files; review the diff
 	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sed 's|^|./|') -update
