@@ -62,6 +62,10 @@ type peer struct {
 	freed     [][]byte // sent in this round
 	record    *recorder
 	decoded   mr0.Packet
+	arriving  metaroce.Datagram // these are kept lest each be allocated
+	leaving   metaroce.Datagram
+	happened  metaroce.Event
+	completed metaroce.Completion
 	counts    counts
 	received  SocketCounts // those of the receiving side
 	live      Live
@@ -241,7 +245,8 @@ func (p *peer) receive() (bool, error) {
 			}
 			for len(a.payload) > 0 {
 				k := min(size, len(a.payload))
-				p.take(now, &metaroce.Datagram{Source: a.source, Destination: r.local, ECN: a.ecn, Payload: a.payload[:k]})
+				p.arriving = metaroce.Datagram{Source: a.source, Destination: r.local, ECN: a.ecn, Payload: a.payload[:k]}
+				p.take(now, &p.arriving)
 				a.payload = a.payload[k:]
 			}
 		}
@@ -268,16 +273,15 @@ func (p *peer) take(now time.Duration, d *metaroce.Datagram) {
 // hand gives events and completions to the handler. It runs before the acknowledgments of what has landed leave, so
 // that a sender that is told so may reuse the memory.
 func (p *peer) hand() {
-	var e metaroce.Event
-	for p.endpoint.NextEvent(&e) {
+	e, c := &p.happened, &p.completed
+	for p.endpoint.NextEvent(e) {
 		if e.Kind == metaroce.EventConnected || e.Kind == metaroce.EventAccepted {
 			p.counts.register(e.Connection)
 		}
-		p.handler.event(p.now(), &e)
+		p.handler.event(p.now(), e)
 	}
-	var c metaroce.Completion
-	for p.endpoint.NextCompletion(&c) {
-		p.handler.completed(p.now(), &c)
+	for p.endpoint.NextCompletion(c) {
+		p.handler.completed(p.now(), c)
 	}
 }
 
@@ -286,12 +290,12 @@ func (p *peer) produce() bool {
 	p.release()
 	n := 0
 	for p.used < batch {
-		d, ok := p.endpoint.Poll(p.now(), p.arena[p.used])
-		if !ok {
+		var ok bool
+		if p.leaving, ok = p.endpoint.Poll(p.now(), p.arena[p.used]); !ok {
 			break
 		}
 		n++
-		p.output(&d)
+		p.output(&p.leaving)
 	}
 	for _, s := range p.dirty {
 		p.send.flush(s)
