@@ -72,7 +72,7 @@ func TestKeptCaptures(t *testing.T) {
 			if len(file) >= 200_000 {
 				t.Errorf("%d bytes are too much", len(file))
 			}
-			if s := read(t, bytes.NewReader(file), 0, nil); !k.shows(s) {
+			if s := read(t, bytes.NewReader(file), nil); !k.shows(s) {
 				t.Errorf("does not show it: %d packets, %+v, %d ports", s.packets, s.total(), s.ports())
 			}
 		})

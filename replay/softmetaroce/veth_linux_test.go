@@ -7,11 +7,11 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/internal/vethtest"
 )
 
@@ -123,10 +123,13 @@ func TestTcpdumpSeesWhatIsReported(t *testing.T) {
 		t.Skip("tcpdump is not installed")
 	}
 	c := newCable(t)
-	file := filepath.Join(t.TempDir(), "wire.pcap")
-	dump := exec.Command("ip", "netns", "exec", c.right.Namespace, "tcpdump", "-i", c.right.Interface, "-w", file, "--immediate-mode", "-U", "-B", "65536", "-s", "4500", "udp", "port", "51791")
-	dump.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	dump := exec.CommandContext(t.Context(), "ip", "netns", "exec", c.right.Namespace, "tcpdump", "-i", c.right.Interface, "-w", "-",
+		"--immediate-mode", "-U", "-B", "65536", "-s", "4500", "udp", "port", "51791")
 	said, err := dump.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrote, err := dump.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,16 +144,32 @@ func TestTcpdumpSeesWhatIsReported(t *testing.T) {
 		}
 		words = append(words, b[:n]...)
 	}
-	_, server := c.place(t, &run{
-		transfer: Transfer{Operation: "write", Size: 2 << 20, Message: 1 << 16, Streams: 3, Depth: 4, Seed: 11},
-		change: func(_ int, config *Config) {
-			config.Offload = false // or tcpdump would see joined datagrams
-			config.Impairment = Impairment{Loss: 0.02, Duplicate: 0.02, Mark: 0.05}
-		},
-	}, false).must(t)
-	if err := dump.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	var server *Report
+	moved := spawn(func() {
+		r := c.place(t, &run{
+			transfer: Transfer{Operation: "write", Size: 2 << 20, Message: 1 << 16, Streams: 3, Depth: 4, Seed: 11},
+			change: func(_ int, config *Config) {
+				config.Offload = false // or tcpdump would see joined datagrams
+				config.Impairment = Impairment{Loss: 0.02, Duplicate: 0.02, Mark: 0.05}
+			},
+		}, false)
+		var err error
+		if _, server, err = r.do(t); err != nil {
+			t.Error(err)
+			_ = dump.Process.Signal(os.Interrupt)
+		}
+	})
+	// The server's DISCONNECT is the last of the packets that are compared.
+	over := false
+	wire := read(t, wrote, func(p *dissector.Packet) {
+		if !over && p.MetaRoCE.MR0.CH.Type == mr0.TypeDisconnect && p.Network.Source.Addr() == right4 {
+			over = true
+			if err := dump.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	<-moved
 	rest, err := io.ReadAll(said)
 	if err != nil {
 		t.Fatal(err)
@@ -161,12 +180,9 @@ func TestTcpdumpSeesWhatIsReported(t *testing.T) {
 	if !bytes.Contains(rest, []byte("\n0 packets dropped by kernel")) {
 		t.Fatalf("tcpdump has missed packets: %s", rest)
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
+	if server == nil || !server.Equal {
+		t.Fatalf("the server reports %+v", server)
 	}
-	defer f.Close()
-	wire := read(t, f, 0, nil)
 	got, want := wire.direction(server.Connection.ID), server.Connection.Received
 	if got.Counts != want.Counts {
 		t.Errorf("tcpdump has seen %+v, the receiver %+v", got.Counts, want.Counts)
