@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/rocelens/rocelens/replay/metaroce"
 )
 
 // A path whose way is broken takes another source port and works again; one that is dead is left; nobody notices.
@@ -153,6 +156,62 @@ func TestStopInTheMiddle(t *testing.T) {
 	}
 	if r := <-reports; r.Equal || r.Error == "" {
 		t.Errorf("server: %+v", r)
+	}
+	cancel()
+	<-serving
+}
+
+// vanisher connects and then vanishes.
+type vanisher struct{ connected bool }
+
+var errVanished = errors.New("vanished")
+
+func (v *vanisher) event(_ time.Duration, e *metaroce.Event) {
+	v.connected = v.connected || e.Kind == metaroce.EventConnected
+}
+
+func (v *vanisher) completed(time.Duration, *metaroce.Completion) {}
+
+func (v *vanisher) progress(time.Duration, bool) (pace, error) {
+	if v.connected {
+		return paceDone, errVanished
+	}
+	return paceIdle, nil
+}
+
+// What a peer that has vanished held is given back.
+func TestVanishedPeersKeepNothing(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	served, vanishing := DefaultConfig(), DefaultConfig()
+	served.Addresses, vanishing.Addresses = []netip.Addr{loopback()}, []netip.Addr{loopback()}
+	served.Seed, vanishing.Seed = 1, 2
+	served.IdleAfter, served.RTOInitial = 20*time.Millisecond, 2*time.Millisecond
+	s, err := NewServer(served, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving := spawn(func() {
+		if err := s.Serve(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := open(vanishing, nil, &vanisher{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.endpoint.Connect(0, served.Addresses[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.run(ctx); !errors.Is(err, errVanished) {
+		t.Fatal(err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	for s.Live().Connections.Load() > 0 && t.Context().Err() == nil {
+		runtime.Gosched()
 	}
 	cancel()
 	<-serving

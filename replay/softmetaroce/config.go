@@ -28,6 +28,10 @@ type Config struct {
 	Capture    io.Writer  // when set, gets a pcap file of what is sent and received
 	Buffer     int        // receive buffer that is asked of the kernel for each address, bytes
 	Memory     int        // most bytes of memory that transfers may be given together
+
+	// IdleAfter is when a peer that serves ends a connection by which nothing arrives, so that one that has vanished
+	// keeps nothing.
+	IdleAfter time.Duration
 }
 
 // DefaultConfig is the profile's defaults but for the timers that a process on a shared machine cannot keep, which may
@@ -35,6 +39,7 @@ type Config struct {
 func DefaultConfig() Config {
 	c := Config{
 		Parameters: mr0.DefaultParameters(), Port: mr0.Port, Streams: 257, Seed: 1, Offload: true, Buffer: 32 << 20, Memory: 1 << 30,
+		IdleAfter: 30 * time.Second,
 	}
 	c.RTOMin = 10 * time.Millisecond
 	c.RTOInitial = 50 * time.Millisecond
@@ -58,6 +63,9 @@ func (c *Config) validate() error {
 		case a.Is4() != c.Addresses[0].Is4():
 			return fmt.Errorf("%w: plane %d is not of the address family of plane 0", ErrAddress, i)
 		}
+	}
+	if c.IdleAfter <= 0 {
+		return fmt.Errorf("%w: connections must be let idle for some time", ErrTransfer)
 	}
 	return c.Impairment.validate()
 }

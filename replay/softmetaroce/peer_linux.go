@@ -189,7 +189,9 @@ func (p *peer) run(ctx context.Context) error {
 		if p.produce() {
 			worked = true
 		}
-		p.hand()
+		if p.hand() {
+			worked = true // progress may have something to do about it
+		}
 		switch {
 		case p.ports.err != nil:
 			return p.ports.err
@@ -209,7 +211,7 @@ func (p *peer) wait() error {
 	if len(p.held) > 0 {
 		at = min(at, p.held[0].at)
 	}
-	left := min(at-p.now(), time.Second)
+	left := min(at-p.now(), p.config.IdleAfter/4)
 	if left <= 0 {
 		return nil
 	}
@@ -271,18 +273,21 @@ func (p *peer) take(now time.Duration, d *metaroce.Datagram) {
 }
 
 // hand gives events and completions to the handler. It runs before the acknowledgments of what has landed leave, so
-// that a sender that is told so may reuse the memory.
-func (p *peer) hand() {
+// that a sender that is told so may reuse the memory. It tells whether there were any.
+func (p *peer) hand() (some bool) {
 	e, c := &p.happened, &p.completed
 	for p.endpoint.NextEvent(e) {
+		some = true
 		if e.Kind == metaroce.EventConnected || e.Kind == metaroce.EventAccepted {
 			p.counts.register(e.Connection)
 		}
 		p.handler.event(p.now(), e)
 	}
 	for p.endpoint.NextCompletion(c) {
+		some = true
 		p.handler.completed(p.now(), c)
 	}
+	return some
 }
 
 // produce sends what the endpoint has to send, up to a batch.

@@ -22,7 +22,8 @@ type Server struct {
 	random   *rand.Rand
 	memory   uint64 // given to sessions, bytes
 	report   func(*Report)
-	leaving  *leaving // since the loop was asked to end
+	leaving  *leaving      // since the loop was asked to end
+	lookedAt time.Duration // for idle connections
 }
 
 // session is a transfer that is served.
@@ -34,8 +35,11 @@ type session struct {
 	transfer   Transfer
 	kind       metaroce.Operation
 	rkey       uint32
+	reserved   uint64 // of the server's memory
 	memory     []byte
-	source     *source // READ
+	heard      uint64        // packets, when it was last looked
+	heardAt    time.Duration // when that was another number
+	source     *source       // READ
 	digest     *digest
 	next       uint64 // READ: message that is digested next
 	unposted   bool   // SEND: buffers wait for NAKs
@@ -111,7 +115,7 @@ func (s *Server) end(x *session, err error) {
 		return
 	}
 	delete(s.byKey, x.rkey)
-	s.memory -= uint64(len(x.memory))
+	s.memory -= x.reserved
 	r := s.peer.reportOf(x.connection, &x.transfer, "serve")
 	switch err = errors.Join(x.err, err); {
 	case err != nil:
@@ -206,13 +210,20 @@ func (s *Server) agree(now time.Duration, x *session, t Transfer) error {
 	if err != nil {
 		return err
 	}
-	if need := t.memory(); kind != metaroce.OperationRead {
-		if s.memory+need > uint64(s.peer.config.Memory) {
-			return fmt.Errorf("%w: it takes %d bytes of memory, more than this server has left; use shorter messages or fewer streams", ErrTransfer, need)
-		}
-		x.memory = make([]byte, need)
-		s.memory += need
+	need := 4 * t.messages() // their sums
+	if kind == metaroce.OperationRead {
+		need += period + min(uint64(t.Message), t.Size)
+	} else {
+		need += t.memory()
 	}
+	if s.memory+need > uint64(s.peer.config.Memory) {
+		return fmt.Errorf("%w: it takes %d bytes of memory, more than this server has left; use shorter messages or fewer streams", ErrTransfer, need)
+	}
+	if kind != metaroce.OperationRead {
+		x.memory = make([]byte, t.memory())
+	}
+	x.reserved = need
+	s.memory += need
 	x.transfer, x.kind, x.began, x.agreed = t, kind, now, true
 	x.digest = newDigest(&x.transfer)
 	if kind == metaroce.OperationRead {
@@ -285,6 +296,10 @@ func (s *Server) progress(now time.Duration, stopping bool) (pace, error) {
 			s.tell(x, note{Kind: noteResult, Error: fmt.Sprintf("%d of %d messages have landed", x.digest.done, len(x.digest.sums))})
 		}
 	}
+	if now-s.lookedAt >= s.peer.config.IdleAfter/4 {
+		s.lookedAt = now
+		s.endIdle(now)
+	}
 	if !stopping {
 		return pace, nil
 	}
@@ -299,4 +314,18 @@ func (s *Server) progress(now time.Duration, stopping bool) (pace, error) {
 		return paceDone, nil
 	}
 	return pace, nil
+}
+
+// endIdle ends connections by which nothing has arrived for long.
+func (s *Server) endIdle(now time.Duration) {
+	for c, x := range s.sessions {
+		statistics := c.Statistics()
+		switch heard := statistics.Received + statistics.ACKs; {
+		case heard != x.heard || x.heardAt == 0:
+			x.heard, x.heardAt = heard, now
+		case now-x.heardAt >= s.peer.config.IdleAfter:
+			x.err = errors.Join(x.err, errors.New("nothing was heard of the peer for long"))
+			c.Disconnect(now)
+		}
+	}
 }
