@@ -25,8 +25,7 @@ type metaSink struct {
 func n(c flow.Count) uint64 { return c.N }
 
 func (s *metaSink) Flow(r *flow.Record) error {
-	kept := *r
-	s.flows = append(s.flows, kept)
+	s.flows = append(s.flows, r.Clone())
 	for i := range r.MetaRoCE.Paths {
 		p := &r.MetaRoCE.Paths[i]
 		s.paths = append(s.paths, capgen.MetaPathTruth{

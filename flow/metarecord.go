@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 )
@@ -23,6 +25,20 @@ func (r *Record) Transport() string {
 		return "MetaRoCE"
 	}
 	return "RoCE"
+}
+
+// Clone is a copy that may be kept when emit has returned.
+func (r *Record) Clone() Record {
+	out := *r
+	if r.MetaRoCE != nil {
+		x := *r.MetaRoCE
+		x.Paths, x.Streams = slices.Clone(x.Paths), slices.Clone(x.Streams)
+		for i := range x.Paths {
+			x.Paths[i].Ports = slices.Clone(x.Paths[i].Ports)
+		}
+		out.MetaRoCE = &x
+	}
+	return out
 }
 
 // Handshake is how the setting up of a MetaRoCE connection went, as seen from the one who asked for it.

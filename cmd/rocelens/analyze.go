@@ -17,6 +17,7 @@ type analyzeCommand struct {
 	Sort   flowSort `default:"bytes" enum:"${flow_sorts}" help:"Order of the flows, largest first: ${enum}."`
 	Limit  int      `default:"20" help:"Print so many flows."`
 	All    bool     `help:"Print all flows."`
+	Paths  bool     `help:"Print the paths and streams of the MetaRoCE flows that are printed."`
 	Follow bool     `help:"Go on reading while the file grows, until its writer closes it or Ctrl-C; then print."`
 	ICRC   bool     `name:"icrc" default:"true" negatable:"" help:"Verify the invariant CRC of every packet."`
 }
@@ -51,7 +52,7 @@ func (c *analyzeCommand) Run(ctx context.Context, std *streams) error {
 		if c.All {
 			limit = 0
 		}
-		out = &textOutput{flows: topFlows{sort: c.Sort, limit: limit}, style: newStyle(std)}
+		out = &textOutput{flows: topFlows{sort: c.Sort, limit: limit}, style: newStyle(std), paths: c.Paths}
 	}
 	if c.Follow {
 		return errors.Join(c.run(ctx, std, out), out.Close())

@@ -16,6 +16,7 @@ import (
 type textOutput struct {
 	flows topFlows
 	style style
+	paths bool
 }
 
 // Flow takes a record.
@@ -235,10 +236,10 @@ func flowColumns() []column {
 			if !r.SourceQP.Known {
 				return unknown
 			}
-			return qpText(uint32(r.SourceQP.N))
+			return numberText(r, uint32(r.SourceQP.N))
 		}},
 		{title: "DESTINATION", left: true, value: func(r *flow.Record) string { return r.Key.Destination.String() }},
-		{title: "QP", value: func(r *flow.Record) string { return qpText(r.Key.DestinationQP) }},
+		{title: "QP", value: func(r *flow.Record) string { return numberText(r, r.Key.DestinationQP) }},
 		{title: "KIND", left: true, value: kindText},
 		{title: "PACKETS", value: number(func(r *flow.Record) uint64 { return r.Packets })},
 		{title: "BYTES", value: func(r *flow.Record) string { return bytesText(r.Bytes) }},
@@ -264,10 +265,18 @@ func flowColumns() []column {
 // qpText writes a queue pair number as tools for RDMA do.
 func qpText(n uint32) string { return fmt.Sprintf("0x%06x", n) }
 
+// numberText writes the number that names an end of a flow: a queue pair, or a connection of MetaRoCE.
+func numberText(r *flow.Record, n uint32) string {
+	if r.MetaRoCE != nil {
+		return connText(n)
+	}
+	return qpText(n)
+}
+
 // kindText is the service, with protocol and tunnel where they are not RoCEv2's own.
 func kindText(r *flow.Record) string {
-	text := r.Key.Service.String()
-	if r.Key.Protocol != dissector.ProtocolRoCEv2 {
+	text := flow.ServiceName(r.Key.Service)
+	if r.Key.Protocol != dissector.ProtocolRoCEv2 && r.MetaRoCE == nil {
 		text += " " + r.Key.Protocol.String()
 	}
 	if r.Tunnel != dissector.LayerNone {
@@ -300,6 +309,11 @@ func (o *textOutput) writeFlows(w io.Writer) {
 	o.writeTable(w, shown, cells)
 	if rest := o.flows.seen - uint64(len(flows)); rest > 0 {
 		fmt.Fprintf(w, "%s, by %s; --all prints them.\n", plural(rest, "more flow"), o.flows.sort)
+	}
+	for i := range flows {
+		if o.paths && flows[i].MetaRoCE != nil {
+			o.writePaths(w, &flows[i])
+		}
 	}
 }
 

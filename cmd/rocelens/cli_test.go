@@ -88,6 +88,7 @@ func TestAnalyzeGoldens(t *testing.T) {
 	for name, files := range map[string][]string{
 		"allreduce-loss":    {"allreduce-loss.pcapng"},
 		"read-write-mix":    {"read-write-mix.pcap"},
+		"metaroce":          {"--paths", "metaroce-spray.pcap"},
 		"life-cycle":        {"derived/base-cm-send-write-read.pcap"},
 		"loss-nak":          {"derived/sit-loss-nak.pcap"},
 		"rnr":               {"derived/sit-rnr.pcap"},

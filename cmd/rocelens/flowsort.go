@@ -68,12 +68,12 @@ func (t *topFlows) Flow(r *flow.Record) error {
 	t.seen++
 	if t.limit > 0 && len(t.kept) == t.limit {
 		if t.compare(r, &t.kept[0]) < 0 {
-			t.kept[0] = *r
+			t.kept[0] = r.Clone()
 			heap.Fix(t, 0)
 		}
 		return nil
 	}
-	t.kept = append(t.kept, *r)
+	t.kept = append(t.kept, r.Clone())
 	heap.Fix(t, len(t.kept)-1)
 	return nil
 }

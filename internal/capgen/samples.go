@@ -13,6 +13,7 @@ type sample struct {
 	name   string
 	format pcapfile.Format
 	config Config
+	meta   *MetaConfig // of MetaRoCE, in place of config
 }
 
 // samples are the captures in testdata/, which documentation and tests speak of.
@@ -31,9 +32,15 @@ func samples() []sample {
 	mix.PathMTU, mix.MinMessage, mix.MaxMessage = 512, 1, 2000
 	mix.Background = 40
 
+	spray := DefaultMeta()
+	spray.Seed, spray.Connections, spray.Paths, spray.Streams, spray.Messages = 11, 1, 4, 2, 24
+	spray.MTU, spray.MaxMessage, spray.Reads, spray.RePath = 256, 1500, true, true
+	spray.LossBefore, spray.LossAfter, spray.Mark, spray.CaptureMiss = 0.02, 0.02, 0.1, 0.01
+
 	return []sample{
-		{"allreduce-loss.pcapng", pcapfile.FormatPcapng, ring},
-		{"read-write-mix.pcap", pcapfile.FormatPcap, mix},
+		{"allreduce-loss.pcapng", pcapfile.FormatPcapng, ring, nil},
+		{"read-write-mix.pcap", pcapfile.FormatPcap, mix, nil},
+		{"metaroce-spray.pcap", pcapfile.FormatPcap, Config{}, &spray},
 	}
 }
 
@@ -52,6 +59,13 @@ func Sample(w io.Writer, name string) (Truth, error) {
 	i := slices.IndexFunc(all, func(s sample) bool { return s.name == name })
 	if i < 0 {
 		return Truth{}, fmt.Errorf("unknown sample %q: one of %v", name, SampleNames())
+	}
+	if all[i].meta != nil {
+		truth, err := GenerateMeta(w, all[i].format, *all[i].meta)
+		return Truth{
+			Packets: truth.Packets, RDMAPackets: truth.Packets, Messages: truth.Messages, Retransmitted: truth.Retransmitted,
+			MirrorCopies: truth.MirrorCopies, MissingPSNs: truth.MissingPSNs, CEMarked: truth.CEMarked, Connections: truth.Connections,
+		}, err
 	}
 	return Generate(w, all[i].format, all[i].config)
 }
