@@ -5,12 +5,13 @@ import (
 
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/mad"
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/flow"
 )
 
 const (
-	serviceType = "Enum8('RC' = 0, 'UC' = 1, 'RD' = 2, 'UD' = 3, 'CNP' = 4, 'XRC' = 5, 'vendor' = 6, 'vendor2' = 7)"
-	pairingType = "Enum8('none' = 0, 'inferred' = 1, 'datagram' = 2, 'cm' = 3)"
+	serviceType = "Enum8('RC' = 0, 'UC' = 1, 'RD' = 2, 'UD' = 3, 'CNP' = 4, 'XRC' = 5, 'vendor' = 6, 'vendor2' = 7, 'MetaRoCE' = 8)"
+	pairingType = "Enum8('none' = 0, 'inferred' = 1, 'datagram' = 2, 'cm' = 3, 'addresses' = 4)"
 )
 
 // flowBlock is rows of the table flows.
@@ -224,7 +225,9 @@ func (b *flowBlock) append(r *flow.Record) {
 	b.mirrorCopies.append(r.MirrorCopies)
 	b.acks.append(r.Acks)
 	b.naks.append(total(r.Naks[:]))
-	b.naksByCode.append(r.Naks[:])
+	naks := [2 * len(r.Naks)]uint64{}
+	copy(naks[nakBase(r.Key.Service):], r.Naks[:])
+	b.naksByCode.append(naks[:])
 	b.rnrNaks.append(r.RNRNaks)
 	b.rnrTimerMax.append(r.RNRNaks != 0, uint64(r.RNRTimerMax))
 	b.cnps.append(r.CNPs)
@@ -239,7 +242,22 @@ func (b *flowBlock) append(r *flow.Record) {
 
 func applicationName(code uint8) string { return mad.Application(code).String() }
 
-func nakCodeName(code uint8) string { return infiniband.NAKCode(code).String() }
+// metaNaks is where the reasons of MetaRoCE's NAKs begin, behind the codes of RoCE's.
+const metaNaks = len(flow.Record{}.Naks)
+
+func nakBase(s infiniband.Service) int {
+	if s == flow.ServiceMetaRoCE {
+		return metaNaks
+	}
+	return 0
+}
+
+func nakCodeName(code uint8) string {
+	if code >= uint8(metaNaks) {
+		return mr0.NAKReason(code - uint8(metaNaks)).String()
+	}
+	return infiniband.NAKCode(code).String()
+}
 
 func total(counts []uint64) uint64 {
 	var sum uint64

@@ -260,7 +260,7 @@ func (r *flowRow) flow() Flow {
 		record.RNRTimerMax = int64(*r.RNRTimerMax)
 	}
 	for code := range record.Naks {
-		record.Naks[code] = r.NaksByCode[infiniband.NAKCode(code).String()]
+		record.Naks[code] = r.NaksByCode[nakCodeName(uint8(nakBase(record.Key.Service)+code))]
 	}
 	return Flow{Record: record, ThroughputBPS: r.Throughput}
 }

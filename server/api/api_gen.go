@@ -71,15 +71,18 @@ func (e FieldNodeSeverity) Valid() bool {
 
 // Defines values for FlowPairing.
 const (
-	Cm       FlowPairing = "cm"
-	Datagram FlowPairing = "datagram"
-	Inferred FlowPairing = "inferred"
-	None     FlowPairing = "none"
+	Addresses FlowPairing = "addresses"
+	Cm        FlowPairing = "cm"
+	Datagram  FlowPairing = "datagram"
+	Inferred  FlowPairing = "inferred"
+	None      FlowPairing = "none"
 )
 
 // Valid indicates whether the value is a known member of the FlowPairing enum.
 func (e FlowPairing) Valid() bool {
 	switch e {
+	case Addresses:
+		return true
 	case Cm:
 		return true
 	case Datagram:
@@ -551,7 +554,7 @@ type Flow struct {
 	RnrNaks       int64   `json:"rnr_naks"`
 	RnrTimerMaxNs *int64  `json:"rnr_timer_max_ns,omitempty"`
 
-	// Service RC, UC, UD, RD, XRC, CNP ...
+	// Service RC, UC, UD, RD, XRC, CNP, MetaRoCE ...
 	Service string `json:"service"`
 
 	// ServiceId service ID that the connection was set up for, hexadecimal; null when its setup was not seen

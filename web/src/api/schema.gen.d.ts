@@ -497,8 +497,8 @@ export interface components {
             source_qp: number | null;
             destination_qp: number;
             /** @enum {string} */
-            pairing: "none" | "inferred" | "datagram" | "cm";
-            /** @description RC, UC, UD, RD, XRC, CNP ... */
+            pairing: "none" | "inferred" | "datagram" | "cm" | "addresses";
+            /** @description RC, UC, UD, RD, XRC, CNP, MetaRoCE ... */
             service: string;
             /** @description service ID that the connection was set up for, hexadecimal; null when its setup was not seen */
             service_id: string | null;

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/server"
 	"github.com/rocelens/rocelens/server/api"
@@ -121,6 +122,7 @@ func macText(mac [6]byte) string {
 
 var pairings = map[flow.Pairing]api.FlowPairing{
 	flow.PairingNone: api.None, flow.PairingInferred: api.Inferred, flow.PairingDatagram: api.Datagram, flow.PairingCM: api.Cm,
+	flow.PairingAddresses: api.Addresses,
 }
 
 func flowOf(f *store.Flow) api.Flow {
@@ -129,7 +131,7 @@ func flowOf(f *store.Flow) api.Flow {
 		Id: idOf(f.ID), ConnectionId: idOf(f.ConnectionID),
 		Source: f.Key.Source.String(), Destination: f.Key.Destination.String(),
 		SourceQp: countOf[int](f.SourceQP), DestinationQp: int(f.Key.DestinationQP), Pairing: pairings[f.Pairing],
-		Service: f.Key.Service.String(), Protocol: f.Key.Protocol.String(),
+		Service: flow.ServiceName(f.Key.Service), Protocol: f.Key.Protocol.String(),
 		SourceMac: macText(f.SourceMAC), DestinationMac: macText(f.DestinationMAC),
 		Vlan: countOf[int](f.VLAN), Dscp: countOf[int](f.DSCP),
 		SourcePort: countOf[int](f.SourcePort), SourcePorts: countOf[int](f.SourcePorts), PortRewrittenFrom: countOf[int](f.PortRewritten),
@@ -155,7 +157,11 @@ func flowOf(f *store.Flow) api.Flow {
 	for code, n := range f.Naks {
 		if n > 0 {
 			out.Naks += int64(n)
-			out.NaksByCode[infiniband.NAKCode(code).String()] += int64(n)
+			name := infiniband.NAKCode(code).String()
+			if f.Key.Service == flow.ServiceMetaRoCE {
+				name = mr0.NAKReason(code).String()
+			}
+			out.NaksByCode[name] += int64(n)
 		}
 	}
 	if f.RNRNaks > 0 {
