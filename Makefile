@@ -124,6 +124,10 @@ bench-softmetaroce: ## a transfer between MetaRoCE peers over veth against iperf
 	@tools/debian.sh iperf3
 	go run ./bench/softmetaroce
 
+.PHONY: bench-transport
+bench-transport: ## MetaRoCE's reference endpoint in simulation, beside Meta's figures and go-back-N RoCEv2
+	go run ./bench/transport
+
 .PHONY: golden-update
 golden-update: ## rewrite golden files; review the diff
 	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sed 's|^|./|') -update

@@ -14,10 +14,14 @@ type demand struct {
 	last   time.Duration // when its latest packet came
 	since  time.Duration // when measuring began
 	bytes  int
+	count  int     // packets
 	rate   float64 // measured last, Mbit/s
 	hungry bool    // uses all of its share, or is too new to tell
 	told   uint32  // hint in the latest ACK
 }
+
+// enough packets make a rate: of a few, one more or less would decide whether a share is used.
+const enough = 16
 
 func (d *demand) init() { d.index = -1 }
 
@@ -53,12 +57,13 @@ func (h *hints) arrived(now time.Duration, c *Connection, path uint8, bytes int)
 			h.taken, h.hungry = 0, 0
 		}
 		d.index = len(h.active)
-		d.since, d.bytes, d.hungry = now, 0, true
+		d.since, d.bytes, d.count, d.hungry = now, 0, 0, true
 		h.active = append(h.active, c)
 		h.hungry++
 		h.level = (h.capacity - h.taken) / float64(h.hungry)
 	}
 	d.bytes += bytes
+	d.count++
 }
 
 func (h *hints) remove(c *Connection) {
@@ -95,9 +100,9 @@ func (h *hints) recompute(now time.Duration) {
 			h.remove(c)
 			continue
 		}
-		if span := now - d.since; span >= h.config.HintActiveWindow {
+		if span := now - d.since; span >= h.config.HintActiveWindow && (d.count >= enough || span >= enough*h.config.HintActiveWindow/2) {
 			d.rate = float64(d.bytes) * 8000 / float64(span)
-			d.since, d.bytes = now, 0
+			d.since, d.bytes, d.count = now, 0, 0
 			d.hungry = d.rate >= (1-h.config.HintTolerance)*h.level
 		}
 		if d.hungry {
