@@ -72,6 +72,31 @@ async function put(name: string): Promise<Capture> {
     .then(async () => (await (await fetch(`${service.url}/api/v1/captures/${id}`)).json()) as Capture);
 }
 
+/** The answer to a statement, as rows. */
+async function ask(sql: string): Promise<unknown[][]> {
+  const response = await fetch(`${service.url}/api/v1/query`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ sql }),
+  });
+  return ((await response.json()) as { rows: unknown[][] }).rows;
+}
+
+/** Queries that the service has ended, however they ended. */
+async function queriesEnded(): Promise<number> {
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  return Number(/^rocelens_http_request_duration_seconds_count\{route="\/api\/v1\/query"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
+/** A capture whose analysis takes a while: the packets of a small one over and over, and how many they are. */
+function longCapture(): { content: Buffer; packets: number } {
+  const PCAP_HEADER = 24;
+  const small = readFileSync(captureFile(BASE));
+  const times = 10_000;
+  const records = small.subarray(PCAP_HEADER);
+  return { content: Buffer.concat([small.subarray(0, PCAP_HEADER), ...Array.from({ length: times }, () => records)]), packets: 17 * times };
+}
+
 const uploadsList = (): Locator => page.getByRole("region", { name: "Uploads" });
 const list = (name: string): Locator => page.getByRole("grid", { name });
 const row = (grid: string, text: string | RegExp): Locator => list(grid).getByRole("row").filter({ hasText: text });
@@ -260,6 +285,44 @@ describe("a capture", () => {
     await packet.getByText("byte 15, bits 6–7 = 10").waitFor();
   });
 
+  it("stops an analysis, drops its rows, and analyses again", async () => {
+    const { content, packets } = longCapture();
+    const response = await fetch(`${service.url}/api/v1/captures?name=long.pcap`, {
+      method: "POST",
+      headers: { "Content-Type": "application/octet-stream" },
+      body: new Uint8Array(content),
+    });
+    const { id } = (await response.json()) as Capture;
+    await page.goto(`/captures/${id}`);
+    const stop = page.getByRole("button", { name: "Stop the analysis" });
+    const again = page.getByRole("button", { name: "Analyse again" });
+    const stopped = page.getByRole("heading", { name: "The analysis was stopped" });
+    const figures = page.getByRole("region", { name: "Summary" });
+    for (;;) {
+      await stop.or(figures).first().waitFor();
+      // It may have ended while the page was on its way; then it begins anew.
+      if (await figures.isVisible()) {
+        await page.getByRole("button", { name: "More actions" }).click();
+        await page.getByRole("menuitem", { name: "Analyse again" }).click();
+        continue;
+      }
+      await stop.dispatchEvent("click").catch(() => undefined);
+      await stopped.or(figures).first().waitFor();
+      if (await stopped.isVisible()) break;
+    }
+    await page.getByText("The file is kept, and its analysis can be started again.").waitFor();
+    const now = (await captures()).find((capture) => capture.id === id);
+    expect(now?.status).toBe("cancelled");
+    expect(now?.totals).toBeUndefined();
+    expect(await ask(`SELECT count() FROM packets WHERE capture_id = '${id}'`)).toEqual([[0]]);
+
+    await again.click();
+    await figures.getByText(packets.toLocaleString("en-US")).first().waitFor();
+    await page.getByText("4 flows").waitFor();
+    expect(await ask(`SELECT count() FROM packets WHERE capture_id = '${id}'`)).toEqual([[packets]]);
+    await fetch(`${service.url}/api/v1/captures/${id}`, { method: "DELETE" });
+  });
+
   it("leads from a trouble to its packets", async () => {
     const { id, totals } = await put(LOSS);
     const count = totals?.["retransmitted_packets"] ?? 0;
@@ -269,6 +332,17 @@ describe("a capture", () => {
     await page.waitForURL("**/packets?v=1&only=retransmitted");
     await page.getByRole("heading", { name: "Packets: retransmitted" }).waitFor();
     await expect.poll(() => list("Packets").getByText("RETX").count()).toBe(count);
+  });
+
+  it("shows what each interface lost, and pause frames", async () => {
+    const interfaces = await put("ct-multi-if.pcapng");
+    await page.goto(`/captures/${interfaces.id}`);
+    await page.getByText("(17 received, 3 dropped)").waitFor();
+    const pauses = await put("pfc.pcap");
+    await page.goto(`/captures/${pauses.id}`);
+    await page.getByRole("link", { name: /Pause frames\s*7/ }).click();
+    await page.waitForURL("**/packets?v=1&only=pause");
+    await page.getByText("7 matches").waitFor();
   });
 
   it("shows what cannot be known as unknown", async () => {
@@ -351,6 +425,26 @@ describe("SQL", () => {
     await expect.poll(() => editor.innerText()).toBe("SELECT 22 AS second");
   });
 
+  it("cancels a statement that runs, in the service too", async () => {
+    const before = await queriesEnded();
+    const endless = "SELECT sum(cityHash64(a.number, b.number)) FROM numbers(1000000) AS a CROSS JOIN numbers(1000000) AS b";
+    const sent = page.waitForRequest("**/api/v1/query");
+    await page.goto(`/sql?v=1&sql=${encodeURIComponent(endless)}`);
+    await sent;
+    await page.getByText(/^Running, /).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("heading", { name: "Cancelled" }).waitFor();
+    await page.getByRole("button", { name: "Run", exact: true }).waitFor();
+    await expect.poll(queriesEnded, { timeout: 30_000 }).toBe(before + 1);
+
+    const editor = page.getByRole("textbox", { name: "SQL" });
+    await editor.click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("SELECT 33 AS third");
+    await page.keyboard.press("Control+Enter");
+    await list("Result").getByText("33").waitFor();
+  });
+
   it("lists the schema, whose names go into the editor", async () => {
     await page.goto("/sql");
     const schema = page.getByRole("complementary", { name: "Schema" });
@@ -411,6 +505,29 @@ describe("the console", () => {
     await expect.poll(scheme).toBe("dark");
     await page.reload();
     expect(await scheme()).toBe("dark");
+  });
+
+  it("tells its version and database, and where the API is described", async () => {
+    const { version, clickhouse_version } = (await (await fetch(`${service.url}/api/v1/service`)).json()) as Record<string, string>;
+    await page.goto("/");
+    await page.getByRole("button", { name: /^About, version / }).click();
+    const about = page.getByRole("dialog", { name: "About" });
+    await about.getByText(version ?? "", { exact: false }).waitFor();
+    await about.getByText(`ClickHouse ${clickhouse_version}, embedded`).waitFor();
+    await about.getByRole("link", { name: "API" }).click();
+    await page.waitForURL("**/api/docs");
+    await page.getByRole("heading", { name: "rocelens API" }).waitFor();
+  });
+
+  it("fits a narrow window", async () => {
+    const { id } = await put(LOSS);
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const path of ["/", `/captures/${id}`, `/captures/${id}/packets?v=1&packet=1`, "/sql"]) {
+      await page.goto(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await expect.poll(() => page.locator("[aria-busy=true], .mantine-Skeleton-root").count()).toBe(0);
+      expect(await page.locator("main").evaluate((main) => main.scrollWidth - main.clientWidth)).toBe(0);
+    }
   });
 
   it("says when there is no such page, and when the service is away", async () => {

@@ -9,7 +9,8 @@ export default defineConfig({
     environment: "node",
     fileParallelism: false,
     maxConcurrency: 1,
-    testTimeout: 60_000,
+    // Long, since only a hang shall end a test on a loaded machine.
+    testTimeout: 240_000,
     hookTimeout: 120_000,
   },
 });
