@@ -16,6 +16,8 @@ var forbidden = map[string][]string{
 	"dissector":            {"capture", "flow", "replay", "analysis", "store", "server", "web", "cmd"},
 	"capture":              {"dissector", "flow", "replay", "analysis", "store", "server", "web", "cmd"},
 	"flow":                 {"capture", "replay", "analysis", "store", "server", "web", "cmd"},
+	"replay":               {"flow", "analysis", "store", "server", "web", "cmd"},
+	"replay/metaroce":      {"capture"},
 	"analysis":             {"store", "server", "web", "cmd"},
 	"store":                {"capture", "analysis", "server", "web", "cmd"},
 	"migrations":           {"dissector", "capture", "flow", "analysis", "store", "server", "web", "cmd"},
