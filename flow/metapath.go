@@ -47,6 +47,9 @@ func (t *Tracker) sequenced(f *metaFlow, p *dissector.Packet, m *mr0.Packet, icr
 		f.operations.ReadResponse++
 	case mr0.TypeAtomicResp:
 		f.operations.AtomicResponse++
+	case mr0.TypeProbe: // it may take the psn of bytes that moved to another path
+		s.probes++
+		f.probes++
 	default:
 	}
 	if f.reverse == nil && m.Has&mr0.HasDH != 0 {
@@ -128,8 +131,6 @@ func (t *Tracker) ahead(f *metaFlow, s *metaPath, p *dissector.Packet, m *mr0.Pa
 func (t *Tracker) arrived(f *metaFlow, s *metaPath, p *dissector.Packet, m *mr0.Packet, e *sent, fresh bool) {
 	switch {
 	case m.CH.Type == mr0.TypeProbe:
-		s.probes++
-		f.probes++
 		f.operations.Other++
 	case m.Has&mr0.HasDH != 0:
 		if m.CH.Flags&mr0.FlagLast == 0 && m.CH.Type != mr0.TypeReadReq {

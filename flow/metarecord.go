@@ -73,7 +73,7 @@ type MetaRoCERecord struct {
 	Disconnected     bool // a DISCONNECT in this direction
 	DisconnectReason mr0.DisconnectReason
 
-	Probes           uint64 // PROBE packets, each once
+	Probes           uint64 // PROBE packets
 	RateHint         Hint   // that the other side granted, over all paths
 	UntrackedStreams uint64 // streams beyond the limit of 1024 a flow: their packets count for flow and path only
 
