@@ -19,7 +19,7 @@ func (t *Tracker) behind(f *metaFlow, s *metaPath, p *dissector.Packet, m *mr0.P
 		t.late(s, p, m, e, o)
 		s.fill(e, p, m)
 		e.first = e.time
-		t.arrived(f, s, p, m, e, true)
+		t.arrived(f, p, m, e, true)
 	case e.resentBy(m):
 		s.again++
 		s.duplicates++
@@ -107,7 +107,7 @@ func (t *Tracker) forgotten(f *metaFlow, s *metaPath, p *dissector.Packet, m *mr
 	if s.covers(psn) {
 		e.what |= sentAcked
 	}
-	t.arrived(f, s, p, m, e, true)
+	t.arrived(f, p, m, e, true)
 }
 
 // foundMeta counts a psn no longer as missing.

@@ -124,11 +124,11 @@ func (t *Tracker) ahead(f *metaFlow, s *metaPath, p *dissector.Packet, m *mr0.Pa
 		t.totals.Retransmitted++
 		o.Flags |= FlagRetransmitted
 	}
-	t.arrived(f, s, p, m, e, m.CH.Flags&mr0.FlagRTX == 0 || !f.moved(s, m))
+	t.arrived(f, p, m, e, m.CH.Flags&mr0.FlagRTX == 0 || !f.moved(s, m))
 }
 
 // arrived tells stream and message of a packet that was not seen before.
-func (t *Tracker) arrived(f *metaFlow, s *metaPath, p *dissector.Packet, m *mr0.Packet, e *sent, fresh bool) {
+func (t *Tracker) arrived(f *metaFlow, p *dissector.Packet, m *mr0.Packet, e *sent, fresh bool) {
 	switch {
 	case m.CH.Type == mr0.TypeProbe:
 		f.operations.Other++
