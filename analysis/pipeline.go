@@ -18,7 +18,7 @@ const batchFrames = 256
 const groupFrames = 16
 
 // stage is one source on its way through the pipeline. It all happens in one goroutine: handing packets from core to
-// core was measured to cost more than decoding and tracking them does.
+// core brought nothing where it was tried, see docs/performance.md.
 type stage struct {
 	a        *Analyzer
 	guard    func(fn func()) error
