@@ -17,15 +17,16 @@ func (f *metaFlow) acknowledgedBy(s *metaPath, p *dissector.Packet, h *mr0.ACKH,
 	if !s.started || int32(h.CumulativePSN-s.next) >= metaReach || int32(s.next-h.CumulativePSN) >= metaReach {
 		return
 	}
-	s.sample(p, h)
+	o.Ack.RTT = s.sample(p, h)
 	if int32(h.CumulativePSN-s.next) > 0 {
 		o.Flags |= FlagAckUnseen
 	}
 	if !s.acked {
-		s.firstAck(f, h.CumulativePSN)
+		o.Ack.InFlight = s.firstAck(f, h.CumulativePSN)
 	} else {
+		o.Ack.InFlight = known(uint64(s.flight()))
 		s.flights++
-		s.flightSum += uint64(s.flight())
+		s.flightSum += o.Ack.InFlight.N
 	}
 	d := int32(h.CumulativePSN - s.cumulative)
 	if d < 0 {
@@ -49,15 +50,17 @@ func (f *metaFlow) acknowledgedBy(s *metaPath, p *dissector.Packet, h *mr0.ACKH,
 }
 
 // firstAck begins the space of acknowledgments. What was in flight before it is known when the whole of the path is.
-func (s *metaPath) firstAck(f *metaFlow, cumulative uint32) {
+func (s *metaPath) firstAck(f *metaFlow, cumulative uint32) (flight Count) {
 	s.acked = true
 	s.cumulative = s.next - min(max(s.next-s.firstPSN, 0), metaWindow)
 	if int32(cumulative-s.cumulative) < 0 {
 		s.cumulative = cumulative
 	}
 	if f.handshake.declared {
-		s.flightMax, s.flights, s.flightSum = s.flight(), 1, uint64(s.flight())
+		flight = known(uint64(s.flight()))
+		s.flightMax, s.flights, s.flightSum = s.flight(), 1, flight.N
 	}
+	return flight
 }
 
 // advance moves the cumulative acknowledgment on by n psns.
@@ -124,9 +127,9 @@ func (f *metaFlow) cover(s *metaPath, psn uint32, p *dissector.Packet) {
 }
 
 // sample measures a round trip: the packet whose timestamp is echoed is most often the last that was acknowledged.
-func (s *metaPath) sample(p *dissector.Packet, h *mr0.ACKH) {
+func (s *metaPath) sample(p *dissector.Packet, h *mr0.ACKH) (rtt Count) {
 	if !p.Meta.HasTime || h.Trigger == mr0.ACKTriggerWindowUpdate {
-		return
+		return rtt
 	}
 	e := s.find(h.CumulativePSN - 1)
 	if e == nil || e.what&sentSeen == 0 || e.timestamp != h.EchoTimestamp {
@@ -139,9 +142,11 @@ func (s *metaPath) sample(p *dissector.Packet, h *mr0.ACKH) {
 		}
 	}
 	if e == nil || !e.timed {
-		return
+		return rtt
 	}
 	if d := p.Meta.Time - e.time - int64(h.ACKDelay); d >= 0 {
 		s.rtt.add(d)
+		rtt = known(uint64(d))
 	}
+	return rtt
 }

@@ -127,6 +127,7 @@ func (s *metaPath) record(paired bool) PathRecord {
 		PSNGaps: s.gaps, MissingPSNs: s.missing,
 		Retransmitted: s.retransmitted, RetransmittedSeen: s.again, RetransmittedMoved: s.moved,
 		OutOfOrder: s.outOfOrder, Duplicates: s.duplicates, Probes: s.probes,
+		FirstProbe: s.firstProbe, LastProbe: s.lastProbe, FirstProbeTime: s.firstProbeTime,
 		CEMarked: s.marked, ECTMarked: s.capable, Naks: s.naks,
 		RateHint: s.hint.record(), RTT: s.rtt.record(),
 	}

@@ -48,7 +48,7 @@ func (t *Tracker) sequenced(f *metaFlow, p *dissector.Packet, m *mr0.Packet, icr
 	case mr0.TypeAtomicResp:
 		f.operations.AtomicResponse++
 	case mr0.TypeProbe: // it may take the psn of bytes that moved to another path
-		s.probes++
+		s.noteProbe(p)
 		f.probes++
 	default:
 	}
@@ -56,6 +56,18 @@ func (t *Tracker) sequenced(f *metaFlow, p *dissector.Packet, m *mr0.Packet, icr
 		t.meta.offer(f, m)
 	}
 	t.markMeta(f, s, p)
+}
+
+// noteProbe counts a PROBE, and remembers when the first one came and which was the last.
+func (s *metaPath) noteProbe(p *dissector.Packet) {
+	if s.probes == 0 {
+		s.firstProbe = known(p.Meta.Number)
+		if p.Meta.HasTime {
+			s.firstProbeTime = known(uint64(p.Meta.Time))
+		}
+	}
+	s.probes++
+	s.lastProbe = known(p.Meta.Number)
 }
 
 // begin starts the sequence at the first packet, or where the handshake said that the path begins.

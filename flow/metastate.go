@@ -173,6 +173,7 @@ type metaPath struct {
 	gaps, missing, missingAcked              uint64
 	retransmitted, again, afterGap, afterRNR uint64
 	moved, outOfOrder, duplicates, probes    uint64
+	firstProbe, lastProbe, firstProbeTime    Count
 	marked, capable, naks                    uint64
 	runs                                     [metaRuns]run
 	runCount                                 uint8

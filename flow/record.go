@@ -172,7 +172,15 @@ type Observation struct {
 	Flow    ID // 0: the packet belongs to no flow
 	Flags   Flags
 	Message uint32 // message of the flow that the packet belongs to, from 1; 0 when it belongs to none
+	Ack     AckObservation
 	Revised Revision
+}
+
+// AckObservation is what an ACK of MetaRoCE tells of the path that it acknowledges. Of other packets, and of ACKs of a
+// flow that was not seen, both are unknown. See InFlightMean and RTT of [PathRecord], which are made from these.
+type AckObservation struct {
+	InFlight Count // packets sent and not acknowledged, just before the ACK
+	RTT      Count // ns, from the vantage point to the receiver and back
 }
 
 // Revision replaces the flags of an earlier packet, once a later one has told what it was. Number 0: none.
