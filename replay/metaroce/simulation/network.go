@@ -1,7 +1,7 @@
 // Package simulation is a network in which endpoints can be run: discrete events, simulated time, seeded chance. Hosts
 // hang on planes by links; a plane has routes, and a hash of addresses and source port picks one, as ECMP does. Links
 // have rate, delay, a queue that marks ECN, loss, duplication, and can be down. What goes one route stays in order,
-// except duplicates; what goes different ones does not.
+// except duplicates and late frames; what goes different ones does not.
 package simulation
 
 import (
@@ -37,6 +37,7 @@ type Link struct {
 	Mark      int           // bytes in it from which on ECN-capable packets are marked CE; 0: never
 	Loss      float64       // probability
 	Duplicate float64       // probability; the copy comes late
+	Late      float64       // probability to be overtaken: the frame comes up to the network's Jitter later
 	Down      bool          // loses everything
 
 	busy time.Duration // when what is queued will have left
@@ -57,7 +58,7 @@ type Host struct {
 	Up      []*Link // to each plane
 	Down    []*Link // from each plane
 	// Backlog is how much an interface takes before its link is free, in time on the wire: what a node has to send
-	// beyond waits in the node. 0: no bound.
+	// beyond waits in the node, once all its interfaces are that busy. 0: no bound.
 	Backlog time.Duration
 
 	wakeAt time.Duration
@@ -72,7 +73,10 @@ type Network struct {
 	Hosts  []*Host
 	// OnSend and OnDeliver, when set, see frames that leave a host and arrive at it.
 	OnSend, OnDeliver func(h *Host, f *Frame)
-	// Jitter of duplicates: they come up to so much later.
+	// OnHop, when set, sees frames that arrive at a switch: hop 1 is the sender's, hop 2 the receiver's. It may change
+	// the mark.
+	OnHop func(hop int, to *Host, f *Frame)
+	// Jitter of duplicates and late frames: they come up to so much later.
 	Jitter time.Duration
 
 	byAddress map[netip.Addr]*Host
@@ -185,11 +189,12 @@ func (n *Network) wake(h *Host, at time.Duration) {
 	}
 }
 
-// busy is when the last of the host's links is free.
+// busy is when the first of the host's links is free: ports send side by side, so one that has more to do than the
+// others does not hold them up.
 func (h *Host) busy() time.Duration {
-	at := time.Duration(0)
+	at := never
 	for _, l := range h.Up {
-		at = max(at, l.busy)
+		at = min(at, l.busy)
 	}
 	return at
 }
@@ -256,11 +261,18 @@ func (n *Network) pass(l *Link, t *transit) {
 		n.at(event{at: leaves + l.Delay + time.Duration(n.Random.Int64N(int64(n.Jitter))), frame: c})
 	}
 	t.stage++
-	n.at(event{at: leaves + l.Delay, frame: t})
+	arrives := leaves + l.Delay
+	if l.Late > 0 && n.Random.Float64() < l.Late {
+		arrives += time.Duration(n.Random.Int64N(int64(n.Jitter)))
+	}
+	n.at(event{at: arrives, frame: t})
 }
 
 // move lets a frame that left a link go on.
 func (n *Network) move(t *transit) {
+	if n.OnHop != nil && t.stage <= 2 {
+		n.OnHop(int(t.stage), t.to, &t.Frame)
+	}
 	switch t.stage {
 	case 1:
 		routes := n.Planes[t.Plane].Routes
