@@ -3,6 +3,7 @@ package dissector_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"net/netip"
 	"testing"
 
 	"github.com/rocelens/rocelens/dissector"
@@ -101,9 +102,13 @@ func TestTunnelsRoundTrip(t *testing.T) {
 			"ERSPAN II": func(h build.IP, t *dissector.Tunnel, b []byte) []byte {
 				return build.ERSPAN2(nil, h, 5, uint16(t.ID), uint16(t.OuterID), b)
 			},
+			"ERSPAN III": func(h build.IP, t *dissector.Tunnel, b []byte) []byte {
+				e := build.ERSPAN3{VLAN: uint16(t.OuterID), Session: uint16(t.ID), Timestamp: t.Timestamp, Truncated: t.Truncated, Egress: t.Egress}
+				return e.Wrap(nil, h, 5, b)
+			},
 			"IP": func(h build.IP, _ *dissector.Tunnel, b []byte) []byte { return h.AppendIP(nil, 4, b[14:]) },
 		} {
-			sent := dissector.Tunnel{ID: 0x2a5, OuterID: 0x123}
+			sent := dissector.Tunnel{ID: 0x2a5, OuterID: 0x123, Timestamp: 0xdeadbeef, Truncated: true, Egress: true}
 			data := overEthernet(etherType, wrap(h, &sent, mustBuild(t, f)))
 			var p dissector.Packet
 			if err := dissector.Decode(data, metaOf(data), &p); err != nil {
@@ -134,4 +139,65 @@ func TestPauseFramesRoundTrip(t *testing.T) {
 	if got := build.Pause(nil, p.Ethernet.Source, p.Pause.Quanta[0]); !bytes.Equal(got, pause) {
 		t.Errorf("%x, want %x", got, pause)
 	}
+}
+
+// TestSegmentsRoundTrip builds what SRv6 carries again, and the header around it; the segments themselves are no part of
+// a Packet, and package tree's tests hold them.
+func TestSegmentsRoundTrip(t *testing.T) {
+	f := six(dataFrame(infiniband.RCReadRequest, 0))
+	h := build.SegmentRouting{SegmentsLeft: 1, Tag: 7, Segments: []netip.Addr{f.Source, f.Destination}, TLVs: []byte{4, 6, 0, 0, 0, 0, 0, 0}}
+	around := build.IP{Source: f.Destination, Destination: f.Source, DSCP: 3, ECN: dissector.ECNECT0, TTL: 8, FlowLabel: 5}
+	f.NoPadding = true
+	data := overEthernet(0x86dd, h.WrapEthernet(nil, around, mustBuild(t, f)))
+	var p dissector.Packet
+	if err := dissector.Decode(data, metaOf(data), &p); err != nil {
+		t.Fatal(err, p.Fault)
+	}
+	inner := described(&p)
+	if got := overEthernet(0x86dd, h.WrapEthernet(nil, outer(&p.Tunnel.Outer), mustBuild(t, inner))); !bytes.Equal(got, data) {
+		t.Errorf("%x, want %x", got, data)
+	}
+}
+
+// TestCookedFramesRoundTrip builds pseudo headers again from the address and the protocol that Decode keeps of them, and
+// records of native InfiniBand from their local route.
+func TestCookedFramesRoundTrip(t *testing.T) {
+	f := dataFrame(infiniband.RCSendOnly, 9)
+	f.NoEthernet = true
+	packet := mustBuild(t, f)
+	for link, cook := range map[dissector.LinkType]func(h build.SLL, b []byte) []byte{
+		dissector.LinkTypeLinuxSLL: func(h build.SLL, b []byte) []byte { return h.AppendTo(nil, b) },
+		dissector.LinkTypeSLL2:     func(h build.SLL, b []byte) []byte { return h.AppendVersion2(nil, b) },
+	} {
+		h := sllOf(0x0800, macA)
+		data := cook(h, packet)
+		meta := metaOf(data)
+		meta.LinkType = link
+		var p dissector.Packet
+		if err := dissector.Decode(data, meta, &p); err != nil {
+			t.Fatal(err, p.Fault)
+		}
+		again := described(&p)
+		again.NoEthernet, again.VLANs = true, nil
+		if got := cook(sllOf(p.Ethernet.EtherType, p.Ethernet.Source), mustBuild(t, again)); !bytes.Equal(got, data) {
+			t.Errorf("%x, want %x", got, data)
+		}
+	}
+	record := erfRecord(build.ERFInfiniBand, 1, native(t, true))
+	var p dissector.Packet
+	if err := dissector.Decode(record, dissector.Meta{LinkType: dissector.LinkTypeERF}, &p); err != nil {
+		t.Fatal(err, p.Fault)
+	}
+	again := described(&p)
+	again.RoCEv1, again.NoEthernet = true, true
+	if got := erfRecord(build.ERFInfiniBand, 1, build.Native(nil, p.LRH, mustBuild(t, again), true, 0xeeee)); !bytes.Equal(got, record) {
+		t.Errorf("%x, want %x", got, record)
+	}
+}
+
+// sllOf is the pseudo header of a frame that came from an Ethernet address.
+func sllOf(protocol uint16, source [6]byte) build.SLL {
+	h := build.SLL{Hardware: 1, AddressLength: 6, Protocol: protocol, Interface: 3}
+	copy(h.Address[:], source[:])
+	return h
 }

@@ -29,35 +29,23 @@ func cat(parts ...any) []byte {
 	return b
 }
 
-// native is a native InfiniBand packet with its variant CRC, made from a RoCEv1 packet.
+// route is the local route of the native InfiniBand packets of these tests.
+var route = dissector.LRH{VirtualLane: 3, ServiceLevel: 5, SourceLID: 1, DestinationLID: 2}
+
+// native is a native InfiniBand packet with its variant CRC.
 func native(tb testing.TB, global bool) []byte {
 	tb.Helper()
 	f := dataFrame(infiniband.RCSendOnly, 8)
 	f.RoCEv1, f.NoEthernet, f.NoPadding = true, true, true
-	packet := mustBuild(tb, f)
-	next := 3
-	if !global {
-		packet, next = packet[40:], 2
-	}
-	packet = cat([]byte{0x30, 0x50 | byte(next)}, 0x0002, (len(packet)+8)/4, 0x0001, packet[:len(packet)-4])
-	icrc, ok := dissector.ComputeICRC(dissector.ProtocolInfiniBand, packet)
-	if !ok {
-		tb.Fatal("no ICRC")
-	}
-	return append(binary.LittleEndian.AppendUint32(packet, icrc), 0xee, 0xee)
+	return build.Native(nil, route, mustBuild(tb, f), global, 0xeeee)
 }
 
-func erfRecord(kind byte, extensions int, body []byte) []byte {
-	header := 16 + 8*extensions
-	record := cat(make([]byte, 8), []byte{kind, 4}, header+len(body), 0, len(body))
-	for i := range extensions {
-		more := byte(0x80)
-		if i == extensions-1 {
-			more = 0
-		}
-		record = append(record, more|5, 0, 0, 0, 0, 0, 0, 0)
+func erfRecord(kind uint8, extensions int, frame []byte) []byte {
+	h := build.ERF{Type: kind, Flags: 4}
+	for range extensions {
+		h.Extensions = append(h.Extensions, [8]byte{5})
 	}
-	return append(record, body...)
+	return h.AppendTo(nil, frame)
 }
 
 // TestStacks decodes one packet in ways that the captures of testdata do not have.
@@ -114,11 +102,11 @@ func TestStacks(t *testing.T) {
 		{name: "PPI", link: 192, data: framed, err: dissector.ErrUnsupported, icrc: 3},
 		{name: "SNAP", data: cat(macB[:], macA[:], 8+len(four), []byte{0xaa, 0xaa, 3, 0, 0, 0}, 0x0800, four), layers: "Ethernet LLC IPv4 UDP BTH", icrc: 1},
 		{name: "802.3, other", data: cat(macB[:], macA[:], 38, make([]byte, 46)), layers: "Ethernet", err: dissector.ErrNotRDMA, icrc: 3},
-		{name: "ERF Ethernet", link: 197, data: erfRecord(2, 0, cat(0, framed)), layers: "ERF Ethernet IPv4 UDP BTH", icrc: 1},
-		{name: "ERF Ethernet, extended", link: 197, data: erfRecord(0x82, 2, cat(0, framed)), layers: "ERF Ethernet IPv4 UDP BTH", icrc: 1},
+		{name: "ERF Ethernet", link: 197, data: erfRecord(2, 0, framed), layers: "ERF Ethernet IPv4 UDP BTH", icrc: 1},
+		{name: "ERF Ethernet, extended", link: 197, data: erfRecord(2, 2, framed), layers: "ERF Ethernet IPv4 UDP BTH", icrc: 1},
 		{name: "ERF IPv4", link: 197, data: erfRecord(22, 0, four), layers: "ERF IPv4 UDP BTH", icrc: 1},
 		{name: "ERF InfiniBand", link: 197, data: erfRecord(21, 0, native(t, false)), layers: "ERF LRH BTH", icrc: 1},
-		{name: "ERF InfiniBand, GRH", link: 197, data: erfRecord(0x95, 1, native(t, true)), layers: "ERF LRH GRH BTH", icrc: 1},
+		{name: "ERF InfiniBand, GRH", link: 197, data: erfRecord(21, 1, native(t, true)), layers: "ERF LRH GRH BTH", icrc: 1},
 		{name: "ERF ATM", link: 197, data: erfRecord(3, 0, make([]byte, 60)), layers: "ERF", err: dissector.ErrUnsupported, icrc: 3},
 		{name: "IPv4 options", data: overEthernet(0x0800, options), layers: "Ethernet IPv4 UDP BTH", icrc: 3},
 		{name: "IPv4 length left to segmentation offload", data: overEthernet(0x0800, zeroLength), layers: "Ethernet IPv4 UDP BTH", icrc: 3},
@@ -206,8 +194,7 @@ func TestNativeInfiniBandHasItsLocalRoute(t *testing.T) {
 	if err := dissector.Decode(data, dissector.Meta{LinkType: dissector.LinkTypeERF}, &p); err != nil {
 		t.Fatal(err)
 	}
-	want := dissector.LRH{VirtualLane: 3, ServiceLevel: 5, SourceLID: 1, DestinationLID: 2}
-	if p.LRH != want || p.Protocol != dissector.ProtocolInfiniBand || p.Network.Version != 0 {
+	if p.LRH != route || p.Protocol != dissector.ProtocolInfiniBand || p.Network.Version != 0 {
 		t.Errorf("%+v, protocol %d, IP version %d", p.LRH, p.Protocol, p.Network.Version)
 	}
 	if last := p.Layers[p.LayerCount-1]; last.Type != dissector.LayerTrailer || last.Length != 2 {

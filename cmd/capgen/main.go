@@ -21,7 +21,8 @@ type commandLine struct {
 	Packets       int      `default:"10000" help:"At least so many packets."`
 	Connections   int      `default:"16" help:"Connections (queue pairs on each side)."`
 	Service       string   `default:"rc" enum:"rc,uc,ud,xrc" help:"Transport service: rc, uc, ud, xrc."`
-	Encapsulation []string `default:"ipv4" help:"What connections travel in, taking turns: ipv4, ipv6, rocev1, vlan, qinq, vxlan, erspan2, erspan3."`
+	Encapsulation []string `default:"ipv4" help:"What connections travel in, taking turns: ipv4, ipv6, rocev1, vlan, qinq, vxlan, erspan2, erspan3, srv6."`
+	Link          string   `default:"ethernet" help:"What frames are captured on: ethernet, sll, sll2, erf."`
 	MinMessage    int      `default:"65536" help:"Bytes of the smallest message."`
 	MaxMessage    int      `default:"65536" help:"Bytes of the largest message."`
 	PathMTU       int      `name:"path-mtu" default:"1024" help:"256, 512, 1024, 2048 or 4096."`
@@ -77,7 +78,11 @@ func (cl *commandLine) generate(w io.Writer, format pcapfile.Format) (capgen.Tru
 	cfg.Service = services[cl.Service]
 	cfg.MinMessage, cfg.MaxMessage, cfg.PathMTU = cl.MinMessage, cl.MaxMessage, cl.PathMTU
 	cfg.Mirror, cfg.Background = cl.Mirror, cl.Background
-	cfg.Encapsulations = nil
+	link, err := capgen.ParseLink(cl.Link)
+	if err != nil {
+		return capgen.Truth{}, err
+	}
+	cfg.Link, cfg.Encapsulations = link, nil
 	for _, name := range cl.Encapsulation {
 		e, err := capgen.ParseEncapsulation(name)
 		if err != nil {

@@ -1,7 +1,6 @@
 package tree_test
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -143,7 +142,12 @@ func (g *generator) wrap(f *build.Frame, n network, w wrapping) []byte {
 	case segmentRouting:
 		outer.Source, outer.Destination = g.addresses(true)
 		etherType = 0x86dd
-		packet = outer.AppendIP(nil, 43, append(g.segments(n), inner...))
+		h := g.segments()
+		if n == overGRH {
+			packet = h.WrapEthernet(nil, outer, inner)
+		} else {
+			packet = h.WrapIP(nil, outer, inner)
+		}
 	case vxlanInVXLAN:
 		middle := g.ip()
 		between := build.Ethernet(nil, g.mac(), g.mac(), ipType(middle), build.VXLAN(nil, middle, port, g.bits(24), inner))
@@ -157,11 +161,12 @@ func (g *generator) wrap(f *build.Frame, n network, w wrapping) []byte {
 	case gre:
 		packet = build.GRE(nil, outer, g.bits(32), inner)
 	case erspan1:
-		packet = outer.AppendIP(nil, 47, append([]byte{0, 0, 0x88, 0xbe}, inner...))
+		packet = build.ERSPAN1(nil, outer, inner)
 	case erspan2:
 		packet = build.ERSPAN2(nil, outer, g.bits(32), uint16(g.bits(10)), uint16(g.bits(12)), inner)
 	case erspan3:
-		packet = outer.AppendIP(nil, 47, append(g.erspan3(), inner...))
+		h := g.erspan3()
+		packet = h.Wrap(nil, outer, g.bits(32), inner)
 	case mpls:
 		etherType = 0x8847
 		packet = build.MPLS(nil, []uint32{16 + g.bits(19), 16 + g.bits(19)}[:1+g.bits(1)], inner)
@@ -184,28 +189,27 @@ func ipType(h build.IP) uint16 {
 	return 0x0800
 }
 
-// segments is a routing header of SRv6 (RFC 8754) around a packet of the network, or an Ethernet frame.
-func (g *generator) segments(n network) []byte {
-	const segmentRouting = 4
-	next := map[network]byte{overIPv4: 4, overIPv6: 41, overGRH: 143}[n]
-	last := byte(g.random.IntN(3))
-	b := []byte{next, 2 * (last + 1), segmentRouting, byte(g.random.IntN(int(last) + 1)), last, 0}
-	b = binary.BigEndian.AppendUint16(b, uint16(g.bits(16)))
-	for range last + 1 {
+// segments is a routing header of SRv6 (RFC 8754).
+func (g *generator) segments() build.SegmentRouting {
+	h := build.SegmentRouting{Tag: uint16(g.bits(16))}
+	for range 1 + g.random.IntN(3) {
 		address, _ := g.addresses(true)
-		b = append(b, address.AsSlice()...)
+		h.Segments = append(h.Segments, address)
 	}
-	return b
+	h.SegmentsLeft = uint8(g.random.IntN(len(h.Segments)))
+	return h
 }
 
-// erspan3 is a GRE header with a sequence number and the header of ERSPAN III that announces an Ethernet frame.
-func (g *generator) erspan3() []byte {
-	b := []byte{0x10, 0x00, 0x22, 0xeb}
-	b = binary.BigEndian.AppendUint32(b, g.bits(32))
-	b = binary.BigEndian.AppendUint32(b, 2<<28|g.bits(16)<<12&0x0fffffff|g.bits(12)) // version, VLAN, CoS, BSO, T, session
-	b = binary.BigEndian.AppendUint32(b, g.bits(32))                                 // time
-	b = binary.BigEndian.AppendUint16(b, uint16(g.bits(16)))                         // security group
-	return binary.BigEndian.AppendUint16(b, uint16(g.bits(6)<<4|g.bits(1)<<3|g.bits(2)<<1))
+// erspan3 is the header of a mirrored Ethernet frame.
+func (g *generator) erspan3() build.ERSPAN3 {
+	h := build.ERSPAN3{
+		VLAN: uint16(g.bits(12)), ClassOfService: uint8(g.bits(3)), BadShortOversized: uint8(g.bits(2)), Truncated: g.one(2), Session: uint16(g.bits(10)),
+		Timestamp: g.bits(32), SecurityGroup: uint16(g.bits(16)), Ethernet: g.one(2), Hardware: uint8(g.bits(6)), Egress: g.one(2), Granularity: uint8(g.bits(2)),
+	}
+	if g.one(2) {
+		h.Platform = append([]byte{4 * uint8(g.bits(6))}, g.bytes(7)...)
+	}
+	return h
 }
 
 // packet has random values in every field whose value is free.

@@ -225,10 +225,17 @@ func (b *builder) erf(l dissector.Layer) *Node {
 	at, follows := header, g.value(8, 1)&more != 0
 	for follows && g.has(at, extension) {
 		follows = g.value(at, 1)&more != 0
-		g.bytes("Extension header", "erf.ehdr.unknown.data", at, extension)
+		e := g.sub("Extension header", "erf.ehdr", at, extension)
+		e.flag("Extension headers follow", "", 0)
+		e.bits("Type", "erf.ehdr.types", 1, 7)
+		e.rest("Data", "", 1)
 		at += extension
 	}
-	g.rest("Ethernet offset and padding", "erf.eth", at)
+	if g.has(at, 2) {
+		e := g.sub("Ethernet pad", "erf.eth", at, 2)
+		e.uint("Offset", "erf.eth.off", 0, 1)
+		e.hex("Padding", "erf.eth.pad", 1, 1)
+	}
 	return g.node
 }
 

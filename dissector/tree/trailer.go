@@ -45,10 +45,7 @@ func (b *builder) behindPacket() {
 // trailer is what follows the packet in its frame: the variant CRC of native InfiniBand, the padding of a frame
 // that would be shorter than Ethernet allows (IEEE 802.3 clause 3.2.8), or something else.
 func (b *builder) trailer(l dissector.Layer) *Node {
-	const (
-		variantCRC = 2
-		shortest   = 60 // without the frame check sequence
-	)
+	const variantCRC = 2
 	if b.p.Protocol == dissector.ProtocolInfiniBand && l.Length == variantCRC {
 		g := b.group("VCRC", "infiniband.variant.crc", l)
 		g.node.Value = g.value(0, variantCRC)
@@ -56,8 +53,20 @@ func (b *builder) trailer(l dissector.Layer) *Node {
 		return g.node
 	}
 	n := b.bytes("Trailer", "eth.trailer", l)
-	if v, ok := n.Value.([]byte); ok && l.End() <= shortest && len(bytes.Trim(v, "\x00")) == 0 {
+	if v, ok := n.Value.([]byte); ok && b.fillsEthernet(l) && len(bytes.Trim(v, "\x00")) == 0 {
 		n.Name, n.Field = "Padding", "eth.padding"
 	}
 	return n
+}
+
+// fillsEthernet tells whether an Ethernet frame, the whole one or one in a tunnel or record, is no longer than
+// Ethernet's shortest with these bytes.
+func (b *builder) fillsEthernet(l dissector.Layer) bool {
+	const shortest = 60 // without the frame check sequence
+	for _, e := range b.layers {
+		if e.Type == dissector.LayerEthernet && l.End()-int(e.Offset) <= shortest {
+			return true
+		}
+	}
+	return false
 }

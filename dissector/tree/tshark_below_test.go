@@ -30,7 +30,7 @@ var deliberateBelow = []difference{
 	{
 		"Frames of an ERF capture", "the frame without its record", "the record",
 		"the file's link type is ERF: the record is what was captured",
-		inCaptures,
+		inCaptures | inLinks,
 		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
 			return p.Meta.LinkType == dissector.LinkTypeERF && strings.HasPrefix(field, "frame.")
 		},

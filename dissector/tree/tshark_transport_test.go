@@ -76,11 +76,19 @@ var deliberateTransport = []difference{
 	{
 		"An opcode of the reliable datagram that has no name", "malformed, without the BTH's own fields", "the BTH, and that the opcode is not decoded",
 		"IBTA volume 1, section 9.2: the BTH has one layout for all opcodes",
-		inGenerated,
+		inGenerated | inLinks,
 		func(p *dissector.Packet, err error, field string, row map[string]string) bool {
 			_, known := p.BTH.Opcode.Headers()
 			return errors.Is(err, dissector.ErrUnsupported) && p.BTH.Opcode.Service() == infiniband.ServiceRD && !known &&
-				row["infiniband.bth.opcode"] == "" && strings.HasPrefix(field, "infiniband.bth.")
+				row["infiniband.bth.opcode"] == "" && (strings.HasPrefix(field, "infiniband.bth.") || field == "eth.padding" || field == "eth.trailer")
+		},
+	},
+	{
+		"The variant CRC of a packet whose opcode is not decoded", "nothing", "the CRC",
+		"IBTA volume 1, section 7.7.8: the packet length of the LRH says where it stands, whatever the opcode",
+		inLinks,
+		func(_ *dissector.Packet, err error, field string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrUnsupported) && field == "infiniband.variant.crc"
 		},
 	},
 	{

@@ -64,6 +64,29 @@ func TestOpcodesReadAsTheyWereWritten(t *testing.T) {
 	assert.Len(t, sent, i)
 }
 
+func TestLinksReadAsTheyWereWritten(t *testing.T) {
+	for _, l := range []capgen.Link{capgen.LinkEthernet, capgen.LinkSLL, capgen.LinkSLL2, capgen.LinkERF} {
+		var file bytes.Buffer
+		truth, err := capgen.Generate(&file, pcapfile.FormatPcap, capgen.Config{
+			Seed: 5, Packets: 500, Connections: 4, Link: l, Encapsulations: []capgen.Encapsulation{capgen.IPv4, capgen.IPv6, capgen.SRv6, capgen.RoCEv1}, Background: 10,
+		})
+		require.NoError(t, err)
+		roce := uint64(0)
+		decodeAll(t, file.Bytes(), func(p *dissector.Packet, err error) {
+			if errors.Is(err, dissector.ErrNotRDMA) {
+				return
+			}
+			roce++
+			require.NoError(t, err, "%v: %v", l, p.Fault)
+			require.Equal(t, dissector.ICRCGood, dissector.VerifyICRC(p), "%v", l)
+		})
+		assert.Equal(t, truth.RDMAPackets, roce, "%v", l)
+		named, err := capgen.ParseLink(l.String())
+		require.NoError(t, err)
+		assert.Equal(t, l, named)
+	}
+}
+
 func TestSameSeedSameBytes(t *testing.T) {
 	cfg := capgen.Config{Seed: 3, Packets: 2000, Faults: capgen.Faults{LossBefore: 0.2, Reorder: 0.2}}
 	var first, second, other bytes.Buffer

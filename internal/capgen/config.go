@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
 )
 
@@ -21,10 +22,11 @@ const (
 	VXLAN                        // RoCEv2 over IPv4 in VXLAN
 	ERSPAN2                      // RoCEv2 over IPv4, mirrored by ERSPAN II
 	ERSPAN3                      // RoCEv2 over IPv4, mirrored by ERSPAN III
+	SRv6                         // RoCEv2 over IPv4 in a routing header of IPv6
 	encapsulations
 )
 
-var encapsulationNames = [...]string{"ipv4", "ipv6", "rocev1", "vlan", "qinq", "vxlan", "erspan2", "erspan3"}
+var encapsulationNames = [...]string{"ipv4", "ipv6", "rocev1", "vlan", "qinq", "vxlan", "erspan2", "erspan3", "srv6"}
 
 // String is the name that ParseEncapsulation reads.
 func (e Encapsulation) String() string { return encapsulationNames[e] }
@@ -37,6 +39,41 @@ func ParseEncapsulation(name string) (Encapsulation, error) {
 		}
 	}
 	return 0, fmt.Errorf("unknown encapsulation %q: one of %v", name, encapsulationNames)
+}
+
+// Link is what frames are captured on. They are made as Ethernet frames and then get another header, or a record.
+type Link uint8
+
+// Links.
+const (
+	LinkEthernet Link = iota
+	LinkSLL           // Linux cooked capture
+	LinkSLL2          // its version 2
+	LinkERF           // records of the extensible record format around Ethernet frames
+	links
+)
+
+var linkNames = [...]string{"ethernet", "sll", "sll2", "erf"}
+
+// String is the name that ParseLink reads.
+func (l Link) String() string { return linkNames[l] }
+
+// ParseLink finds a link by its name.
+func ParseLink(name string) (Link, error) {
+	for i, n := range linkNames {
+		if n == name {
+			return Link(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown link %q: one of %v", name, linkNames)
+}
+
+// linkType is the link's number in files.
+func (l Link) linkType() uint16 {
+	return [links]uint16{
+		LinkEthernet: uint16(dissector.LinkTypeEthernet), LinkSLL: uint16(dissector.LinkTypeLinuxSLL),
+		LinkSLL2: uint16(dissector.LinkTypeSLL2), LinkERF: uint16(dissector.LinkTypeERF),
+	}[l]
 }
 
 // Mix says how often each kind of operation begins; the numbers are weights.
@@ -65,6 +102,7 @@ type Config struct {
 	Connections    int
 	Service        infiniband.Service // RC, UC, UD or XRC
 	Encapsulations []Encapsulation    // connections take turns
+	Link           Link
 	Mix            Mix
 	MinMessage     int // bytes
 	MaxMessage     int
@@ -129,6 +167,9 @@ func (c *Config) complete() error {
 		return fmt.Errorf("message sizes lie between 0 and %d bytes, the smallest first", maxMessage)
 	case c.PathMTU < 256 || c.PathMTU > 4096 || c.PathMTU&(c.PathMTU-1) != 0:
 		return errors.New("path MTU is one of 256, 512, 1024, 2048, 4096")
+	}
+	if c.Link >= links {
+		return fmt.Errorf("links lie between 0 and %d", links-1)
 	}
 	switch c.Service {
 	case infiniband.ServiceRC, infiniband.ServiceXRC, infiniband.ServiceUC, infiniband.ServiceUD:

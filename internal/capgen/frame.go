@@ -100,7 +100,7 @@ func (b *builder) build(p *packet) []byte {
 		f = be16(f, etherVLAN, vlanPCP<<13|vlanID)
 	case QinQ:
 		f = be16(f, etherQinQ, vlanPCP<<13|outerVLAN, etherVLAN, vlanPCP<<13|vlanID)
-	case IPv4, IPv6, RoCEv1, VXLAN, ERSPAN2, ERSPAN3, encapsulations:
+	case IPv4, IPv6, RoCEv1, VXLAN, ERSPAN2, ERSPAN3, SRv6, encapsulations:
 	}
 	network := 0
 	switch c.encapsulation {
@@ -113,7 +113,7 @@ func (b *builder) build(p *packet) []byte {
 		network = len(f)
 		f = ipv6Header(f, p, udpLength+transport, 17)
 		f = udpHeader(f, from.udpPort, portRoCEv2, transport)
-	case IPv4, VLAN, QinQ, VXLAN, ERSPAN2, ERSPAN3, encapsulations:
+	case IPv4, VLAN, QinQ, VXLAN, ERSPAN2, ERSPAN3, SRv6, encapsulations:
 		f = be16(f, etherIPv4)
 		network = len(f)
 		f = ipv4Header(f, p, udpLength+transport)
@@ -261,6 +261,8 @@ func (b *builder) outer(f []byte, p *packet, transport int) []byte {
 		header, protocol = 8+8, 47
 	case ERSPAN3:
 		header, protocol = 8+12, 47
+	case SRv6:
+		return b.segments(f, p, ipv4Length+udpLength+transport)
 	case IPv4, IPv6, RoCEv1, VLAN, QinQ, encapsulations:
 		return f
 	}
@@ -282,7 +284,23 @@ func (b *builder) outer(f []byte, p *packet, transport int) []byte {
 		f = be16(f, 2<<12, spanID)
 		f = binary.BigEndian.AppendUint32(f, uint32(p.time/100_000)) // units of 100 µs
 		f = be16(f, 0, 0)
-	case IPv4, IPv6, RoCEv1, VLAN, QinQ, encapsulations:
+	case IPv4, IPv6, RoCEv1, VLAN, QinQ, SRv6, encapsulations:
 	}
 	return f
+}
+
+// segments appends what stands around a frame in SRv6: Ethernet, IPv6 and a routing header with two segments (RFC 8754).
+func (b *builder) segments(f []byte, p *packet, packet int) []byte {
+	const routing, ethernet, header = 43, 143, 8 + 2*16
+	c := p.conn
+	from, to := address(IPv6, 0x40, 0, 0), address(IPv6, 0x40, 1, 0)
+	f = append(f, c.outerMAC[1][:]...)
+	f = append(f, c.outerMAC[0][:]...)
+	f = be16(f, etherIPv6)
+	f = binary.BigEndian.AppendUint32(f, 6<<28|flowLabel)
+	f = be16(f, uint16(header+14+packet))
+	f = append(f, routing, 64)
+	f = append(append(f, from[:]...), to[:]...)
+	f = append(f, ethernet, header/8-1, 4, 0, 1, 0, 0, 0)
+	return append(append(f, to[:]...), from[:]...)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/pcapfile"
+	"github.com/rocelens/rocelens/dissector/build"
 )
 
 // Generate writes a capture and returns the truth about it. The same Config makes the same bytes.
@@ -17,9 +18,9 @@ func Generate(w io.Writer, format pcapfile.Format, cfg Config) (Truth, error) {
 		return Truth{}, fmt.Errorf("generate capture: %w", err)
 	}
 	out := bufio.NewWriterSize(w, 1<<20)
-	options := pcapfile.WriterOptions{Nanosecond: true}
+	options := pcapfile.WriterOptions{Nanosecond: true, LinkType: cfg.Link.linkType()}
 	if cfg.Interface != "" {
-		options.Interfaces = []pcapfile.WriterInterface{{Name: cfg.Interface, LinkType: linkEthernet}}
+		options.Interfaces = []pcapfile.WriterInterface{{Name: cfg.Interface, LinkType: options.LinkType}}
 	}
 	writer, err := pcapfile.NewWriter(out, format, options)
 	if err != nil {
@@ -45,8 +46,6 @@ func Generate(w io.Writer, format pcapfile.Format, cfg Config) (Truth, error) {
 	return g.truth, nil
 }
 
-const linkEthernet = 1
-
 type generator struct {
 	cfg     *Config
 	truth   Truth
@@ -56,6 +55,7 @@ type generator struct {
 	order   byTime
 	planned int
 	frame   capture.Frame
+	link    []byte // the frame's bytes on a link other than Ethernet
 }
 
 // run merges the connections by time.
@@ -88,9 +88,29 @@ func (g *generator) run() error {
 }
 
 func (g *generator) write(t int64, data []byte) error {
-	g.frame.Data, g.frame.Time, g.frame.HasTime = data, t, true
+	g.frame.Data, g.frame.Time, g.frame.HasTime = g.onLink(t, data), t, true
 	g.truth.Packets++
 	return g.writer.WriteFrame(&g.frame)
+}
+
+// onLink gives an Ethernet frame the form in which the link's captures have it; it is valid until the next call.
+func (g *generator) onLink(t int64, data []byte) []byte {
+	const header, second = 14, 1_000_000_000
+	cooked := build.SLL{PacketType: 4, Hardware: 1, AddressLength: 6, Protocol: uint16(data[12])<<8 | uint16(data[13]), Interface: 2}
+	copy(cooked.Address[:], data[6:12])
+	switch g.cfg.Link {
+	case LinkSLL:
+		g.link = cooked.AppendTo(g.link[:0], data[header:])
+	case LinkSLL2:
+		g.link = cooked.AppendVersion2(g.link[:0], data[header:])
+	case LinkERF:
+		const varying = 4 // the flag of records whose lengths differ
+		stamp := uint64(t/second)<<32 | uint64(t%second)<<32/second
+		g.link = build.ERF{Timestamp: stamp, Type: build.ERFEthernet, Flags: varying}.AppendTo(g.link[:0], data)
+	case LinkEthernet, links:
+		return data
+	}
+	return g.link
 }
 
 // background returns a frame of another protocol between the hosts of p: ARP and TCP take turns.
