@@ -41,16 +41,18 @@ func (s *side) next() time.Duration {
 	return at
 }
 
-// work takes events and completions, and lets applications post.
-func (h *Host) work(now time.Duration) {
+// work takes events and completions, and lets applications post. It tells whether there was something to take.
+func (h *Host) work(now time.Duration) (took bool) {
 	var ev roce.Event
 	for h.Endpoint.NextEvent(&ev) {
+		took = true
 		if s := h.byQP[ev.QP]; s != nil && ev.Kind == roce.EventFailed {
 			s.failed(ev.Err)
 		}
 	}
 	var c roce.Completion
 	for h.Endpoint.NextCompletion(&c) {
+		took = true
 		s := h.byQP[c.QP]
 		switch {
 		case s == nil:
@@ -63,6 +65,7 @@ func (h *Host) work(now time.Duration) {
 	for _, s := range h.sides {
 		s.work(now)
 	}
+	return took
 }
 
 // failed ends the work of both ends: their QPs are of no use any more.

@@ -91,7 +91,10 @@ func (h *Host) Poll(now time.Duration, scratch []byte) (simulation.Frame, bool) 
 			return h.frame(d.data), true
 		}
 		d, ok := h.Endpoint.Poll(now, scratch)
-		if !ok {
+		switch {
+		case !ok && h.work(now): // timers may have ended work
+			continue
+		case !ok:
 			return simulation.Frame{}, false
 		}
 		if hook == nil {
