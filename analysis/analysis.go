@@ -8,12 +8,17 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/replay"
 )
 
 // Config says how a run works. The zero value is right for most.
 type Config struct {
 	SkipICRC bool
 	Flow     flow.Config
+
+	// Replay, when set, takes what the connections look like held against the reference transports.
+	Replay       replay.Sink
+	ReplayConfig replay.Config
 }
 
 // File is what a run says of one of its sources.
@@ -36,6 +41,7 @@ type Result struct {
 	HasTime   bool
 	FirstTime int64 // earliest and latest time stamp, ns since the Unix epoch
 	LastTime  int64
+	Replay    replay.Totals // known at the end; zero unless Config.Replay is set
 }
 
 // Explained is the part of the Totals that accuses nobody.
@@ -88,6 +94,7 @@ type Analyzer struct {
 	revisions   []RevisionSink
 	result      Result
 	beside      besideCounts
+	judging     *judging      // nil without replay
 	batch       capture.Batch // goes round
 	packets     uint64        // of all files so far
 	interfaces  uint32
@@ -110,6 +117,9 @@ func New(cfg Config, sinks ...any) *Analyzer {
 		}
 	}
 	a.tracker = flow.NewTracker(cfg.Flow, a.flow)
+	if cfg.Replay != nil {
+		a.judging = &judging{engine: replay.New(cfg.ReplayConfig, cfg.Replay)}
+	}
 	a.progress.start = time.Now()
 	return a
 }
@@ -125,6 +135,9 @@ func Run(ctx context.Context, source capture.Source, cfg Config, sinks ...any) (
 
 func (a *Analyzer) flow(r *flow.Record) {
 	a.result.Explained.add(r)
+	if a.judging != nil {
+		a.judging.flow(r)
+	}
 	for _, s := range a.flowSinks {
 		if a.sinkErr != nil {
 			return
@@ -136,6 +149,10 @@ func (a *Analyzer) flow(r *flow.Record) {
 // Finish hands the flows to their sinks and returns the result. The Analyzer is of no use after it.
 func (a *Analyzer) Finish() (Result, error) {
 	a.tracker.Flush()
+	if a.judging != nil {
+		a.judging.engine.Flush()
+		a.result.Replay = a.judging.engine.Totals()
+	}
 	for r, more := a.tracker.Revised(); more; r, more = a.tracker.Revised() {
 		for _, s := range a.revisions {
 			if a.sinkErr == nil {

@@ -114,6 +114,9 @@ func (s *stage) group(frames []capture.Frame) error {
 			icrc = dissector.VerifyICRC(p)
 		}
 		s.event.Observation = a.tracker.Observe(p, s.errs[i], icrc)
+		if a.judging != nil {
+			a.judging.packet(a.tracker, p, s.errs[i], icrc, &s.event.Observation)
+		}
 		s.file.Packets++
 		if frames[i].HasTime {
 			a.result.span(frames[i].Time)

@@ -46,6 +46,22 @@ const (
 	PairingAddresses                // MetaRoCE: of all flows just these two lead from one address to the other and back
 )
 
+// String is the pairing's word, as in every output.
+func (p Pairing) String() string {
+	switch p {
+	case PairingInferred:
+		return "inferred"
+	case PairingDatagram:
+		return "datagram"
+	case PairingCM:
+		return "cm"
+	case PairingAddresses:
+		return "addresses"
+	case PairingNone:
+	}
+	return "none"
+}
+
 // Key is what makes packets one flow: one direction of one connection. The UDP source port is not part of
 // it, since the directions of a connection use unrelated ports and a sender may change its port. The
 // addresses of native InfiniBand without a GRH are LIDs, written as ::LID.

@@ -102,7 +102,7 @@ func NewFlow(r *flow.Record) *Flow {
 		ID: idText(r.ID), ConnectionID: idText(r.ConnectionID),
 		Source: r.Key.Source.String(), SourceQP: r.SourceQP,
 		Destination: r.Key.Destination.String(), DestinationQP: r.Key.DestinationQP,
-		Pairing: pairingText(r.Pairing), Transport: r.Transport(), Service: flow.ServiceName(r.Key.Service), Protocol: r.Key.Protocol.String(),
+		Pairing: r.Pairing.String(), Transport: r.Transport(), Service: flow.ServiceName(r.Key.Service), Protocol: r.Key.Protocol.String(),
 		SourceMAC: net.HardwareAddr(r.SourceMAC[:]).String(), DestinationMAC: net.HardwareAddr(r.DestinationMAC[:]).String(),
 		VLAN: r.VLAN, DSCP: r.DSCP, SourcePort: r.SourcePort, SourcePorts: r.SourcePorts, PortRewrittenFrom: r.PortRewritten,
 		FirstNumber: r.FirstNumber, LastNumber: r.LastNumber,
@@ -170,21 +170,6 @@ func idText(id flow.ID) string { return strconv.FormatUint(uint64(id), 10) }
 func Time(ns int64) *string {
 	text := time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000000Z07:00")
 	return &text
-}
-
-func pairingText(p flow.Pairing) string {
-	switch p {
-	case flow.PairingInferred:
-		return "inferred"
-	case flow.PairingDatagram:
-		return "datagram"
-	case flow.PairingCM:
-		return "cm"
-	case flow.PairingAddresses:
-		return "addresses"
-	case flow.PairingNone:
-	}
-	return "none"
 }
 
 // Naks is the sum over all codes.

@@ -23,6 +23,7 @@ const (
 // commandLine is the root of the command line; each command lives in a file of its name.
 type commandLine struct {
 	Analyze      analyzeCommand      `cmd:"" help:"Tell what happened in captures: connections, losses, retransmissions, marks, refusals."`
+	Replay       replayCommand       `cmd:"" help:"Hold connections against the reference transports: where does the wire diverge?"`
 	Dissect      dissectCommand      `cmd:"" help:"Print the packets of a capture, field by field."`
 	Serve        serveCommand        `cmd:"" help:"Serve the web console and the API: upload captures, browse them, ask in SQL."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the database's tables up to date, which serve does by itself, and stop."`

@@ -57,3 +57,17 @@ func (t *Tally) Add(v Verdict) {
 		*n++
 	}
 }
+
+// Merge adds another tally.
+func (t *Tally) Merge(o Tally) {
+	add := func(a *uint32, b uint32) {
+		if *a+b < *a {
+			*a = ^uint32(0)
+			return
+		}
+		*a += b
+	}
+	add(&t.Conforms, o.Conforms)
+	add(&t.Diverges, o.Diverges)
+	add(&t.Undetermined, o.Undetermined)
+}

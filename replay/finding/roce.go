@@ -23,7 +23,6 @@ const (
 	RoCEReadSpan
 	RoCEReadDepth
 	RoCEStartingPSN
-	RoCECreditLimit
 	RoCERetransmissionDiffers
 	RoCEGoBackStart
 	RoCENAKIgnored
@@ -52,7 +51,6 @@ const (
 	RoCEReadResponseSequence
 	RoCEReadResponseLength
 	RoCEReadResponsePSN
-	RoCEReadSkipped
 	RoCEAtomicResponse
 	RoCEAtomicRepeated
 	RoCECNPMissing
@@ -155,11 +153,6 @@ var roceRules = [RoCERuleCount]Description{
 		Diverges:     "a request stands before it",
 		Undetermined: "the first request that was seen stands behind it: those between may have been missed",
 		Source:       "IBTA vol. 1, 12.7.31 and 12.9", Next: "Whether sq_psn and rq_psn were set from the messages of the connection manager.",
-	},
-	RoCECreditLimit: {
-		ID: "roce.credit-limit", Title: "a requester sends no SEND beyond its credits, but one", Severity: Error,
-		Diverges: "it sent more, and a later answer still granted less",
-		Source:   "IBTA vol. 1, 9.7.7.2", Next: "Firmware of the requester; receive buffers of the responder.",
 	},
 	RoCERetransmissionDiffers: {
 		ID: "roce.retransmission-differs", Title: "what is sent again is what was sent before", Severity: Error,
@@ -307,12 +300,6 @@ var roceRules = [RoCERuleCount]Description{
 		ID: "roce.read-response-psn", Title: "an answer to a READ has PSNs of that READ", Severity: Error,
 		Diverges: "its PSN belongs to a request that was no READ",
 		Source:   "IBTA vol. 1, 9.7.5.1.4", Next: "Firmware of the responder.",
-	},
-	RoCEReadSkipped: {
-		ID: "roce.read-skipped", Title: "requests are answered in their order", Severity: Error,
-		Diverges:     "a READ's answer was first seen after a later request was acknowledged, though it was asked for only once, and more than once",
-		Undetermined: "it happened once: packets may have changed their order",
-		Source:       "IBTA vol. 1, 9.7.5.1 and 9.5 (ordering)", Next: "Firmware of the responder.",
 	},
 	RoCEAtomicResponse: {
 		ID: "roce.atomic-response", Title: "an ATOMIC ACK answers an atomic request", Severity: Error,

@@ -1,0 +1,114 @@
+package replay
+
+import (
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
+	rocejudge "github.com/rocelens/rocelens/replay/roce/judge"
+)
+
+// end is one direction as the connection manager knows it; of a request that waits, qp is its communication ID.
+type end struct {
+	source, destination dissector.Address
+	qp                  uint32
+}
+
+// asked is what a REQ said.
+type asked struct {
+	agreement        rocejudge.Agreement
+	depth, resources uint8
+	rnr              uint8
+	localAckTimeout  int64
+}
+
+// agreements remembers what the connection manager said, up to a limit.
+type agreements struct {
+	pending map[end]asked
+	ends    map[end]rocejudge.Agreement
+}
+
+const maxAgreements = 1 << 14
+
+func newAgreements() agreements {
+	return agreements{pending: map[end]asked{}, ends: map[end]rocejudge.Agreement{}}
+}
+
+// observe reads a datagram of the connection manager (IBTA volume 1, sections 12.6.5 and 12.6.8).
+func (a *agreements) observe(p *dissector.Packet) {
+	if p.Has&infiniband.HasDETH == 0 || p.BTH.DestinationQP != infiniband.GeneralServicesQP {
+		return
+	}
+	payload := p.Payload()
+	var h mad.Header
+	n, err := h.Decode(payload)
+	if err != nil {
+		return
+	}
+	switch h.Message() {
+	case mad.MessageREQ:
+		var m mad.REQ
+		if _, err := m.Decode(payload[n:]); err == nil {
+			a.ask(p, &m)
+		}
+	case mad.MessageREP:
+		var m mad.REP
+		if _, err := m.Decode(payload[n:]); err == nil {
+			a.accept(p, &m)
+		}
+	default: // the others change nothing that rules need
+	}
+}
+
+func (a *agreements) ask(p *dissector.Packet, m *mad.REQ) {
+	if len(a.pending) >= maxAgreements {
+		clear(a.pending)
+	}
+	mtu, _ := m.PathMTU.Bytes() // 0 when the code is reserved
+	a.pending[end{p.Network.Source, p.Network.Destination, m.LocalID}] = asked{
+		agreement: rocejudge.Agreement{
+			Known: true, QPN: m.LocalQPN, StartingPSN: m.StartingPSN, PathMTU: uint16(mtu), Retries: m.RetryCount, RetriesKnown: true,
+		},
+		depth: m.InitiatorDepth, resources: m.ResponderResources, rnr: m.RNRRetryCount,
+		localAckTimeout: int64(m.PrimaryPath.AckTimeout.Duration()),
+	}
+}
+
+// accept takes a REP. Each side asks the other for the RNR retries that it wants, and the passive one is told the
+// timeout of its requests by the REQ; that of the active one follows from what only it knows.
+func (a *agreements) accept(p *dissector.Packet, m *mad.REP) {
+	key := end{p.Network.Destination, p.Network.Source, m.RemoteID}
+	q, ok := a.pending[key]
+	if !ok {
+		return
+	}
+	if len(a.ends) >= maxAgreements {
+		clear(a.ends)
+	}
+	active := q.agreement
+	active.RNRRetries, active.RNRRetriesKnown = m.RNRRetryCount, true
+	active.ReadDepth, active.ReadDepthKnown = min(q.depth, m.ResponderResources), true
+	passive := rocejudge.Agreement{
+		Known: true, QPN: m.LocalQPN, StartingPSN: m.StartingPSN, PathMTU: q.agreement.PathMTU,
+		Retries: q.agreement.Retries, RetriesKnown: true, RNRRetries: q.rnr, RNRRetriesKnown: true,
+		ReadDepth: min(m.InitiatorDepth, q.resources), ReadDepthKnown: true,
+		AckTimeout: q.localAckTimeout, AckTimeoutKnown: q.localAckTimeout != 0,
+	}
+	a.ends[end{p.Network.Destination, p.Network.Source, passive.QPN}] = active
+	a.ends[end{p.Network.Source, p.Network.Destination, active.QPN}] = passive
+}
+
+// agree tells a judge what the connection manager said of the two ends; p is a packet of a lane.
+func (e *Engine) agree(c *connection, p *dissector.Packet, lane int) {
+	j, ok := c.judge.(*rocejudge.Connection)
+	if !ok {
+		return
+	}
+	sender, ok := e.agreements.ends[end{p.Network.Source, p.Network.Destination, p.BTH.DestinationQP}]
+	if !ok {
+		return
+	}
+	j.Agree(lane, &sender)
+	if receiver, ok := e.agreements.ends[end{p.Network.Destination, p.Network.Source, sender.QPN}]; ok {
+		j.Agree(1-lane, &receiver)
+	}
+}

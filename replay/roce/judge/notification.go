@@ -1,0 +1,221 @@
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/replay/finding"
+)
+
+// answerWithin is how long a notification point may take for a CNP.
+const answerWithin = int64(time.Millisecond)
+
+// window is how long a rate is measured for.
+const window = int64(250 * time.Microsecond)
+
+// notices follows marks, CNPs and the rate of one requester, and repeated requests that wait for an answer.
+type notices struct {
+	marks              uint64
+	capable, incapable uint64
+	waiting            bool // a mark waits for a CNP
+	markTime           int64
+	markNumber         uint64
+	cnps               uint64
+	lastCNP            int64
+	interval           trip // between CNPs
+
+	windowStart   int64
+	bytes, before uint64 // of the window at hand, and of the full one before it
+	slowing       bool   // a CNP came, and the window after it is not over
+	slowBy        uint64 // bytes of the window before the CNP
+	slowNumber    uint64
+	slowTime      int64
+
+	duplicate uint64 // number of a request that was sent again after it was acknowledged; 0: none
+}
+
+// observeData follows marks and rate.
+func (d *dialogue) observeData(e *event) {
+	n := &d.notices
+	if e.ecnKnown {
+		if e.capable {
+			n.capable++
+		} else {
+			n.incapable++
+		}
+	}
+	if !e.hasTime {
+		return
+	}
+	if n.waiting && e.time-n.markTime > answerWithin {
+		d.markUnanswered(e)
+	}
+	if e.marked {
+		n.marks++
+		if !n.waiting {
+			n.waiting, n.markTime, n.markNumber = true, e.time, e.number
+		}
+	}
+	d.rate(e)
+}
+
+func (d *dialogue) rate(e *event) {
+	n := &d.notices
+	switch since := e.time - n.windowStart; {
+	case since < 0 || n.windowStart == 0:
+		n.windowStart, n.bytes, n.before = e.time, 0, 0
+	case since >= window:
+		full := n.bytes
+		if since >= 2*window {
+			full = 0
+		}
+		if n.slowing && n.windowStart > n.slowTime+window {
+			d.slowed(full, e)
+		}
+		n.before, n.bytes, n.windowStart = full, 0, e.time
+	}
+	n.bytes += uint64(e.wire)
+}
+
+// slowed compares the rate after a CNP with that before it.
+func (d *dialogue) slowed(after uint64, e *event) {
+	n := &d.notices
+	n.slowing = false
+	if n.slowBy == 0 {
+		return
+	}
+	ev := &d.evidence.cnpIgnored
+	if after < n.slowBy {
+		ev.Add(false)
+		d.c.conforms(finding.RoCECNPIgnored)
+		return
+	}
+	ev.Add(true)
+	verdict := ev.Verdict(0.5)
+	before, number := n.slowBy, n.slowNumber
+	d.c.find(d.lane, finding.RoCECNPIgnored, verdict, e, packets(number, e.number), func(f *finding.Finding) {
+		f.Expected = fmt.Sprintf("less than %d bytes in %s", before, time.Duration(window))
+		f.Seen = fmt.Sprintf("%d bytes", after)
+		f.Sentence = fmt.Sprintf("Around CNP %d the requester sent %d bytes in %s before, and %d after (no slower after %d of %d CNPs).",
+			number, before, time.Duration(window), after, ev.Suspicious, ev.Cases)
+	})
+}
+
+// markUnanswered takes a mark that no CNP followed in time.
+func (d *dialogue) markUnanswered(e *event) {
+	n := &d.notices
+	n.waiting = false
+	ev := &d.evidence.cnpMissing
+	ev.Add(true)
+	missed, lost := d.doubt()
+	verdict := ev.Verdict(min(0.5, missed+2*lost))
+	silent := !d.c.lanes[d.answers()].seen
+	if silent {
+		verdict = finding.Undetermined
+	}
+	mark, from := n.markNumber, n.markTime
+	d.c.find(d.answers(), finding.RoCECNPMissing, verdict, e, packets(mark, e.number), func(f *finding.Finding) {
+		f.Expected, f.Seen = "a CNP", fmt.Sprintf("none in %s", time.Duration(e.time-from).Round(time.Microsecond))
+		f.Sentence = fmt.Sprintf("Packet %d is marked CE; no CNP came within %s (%d of %d marks).", mark, time.Duration(answerWithin), ev.Suspicious, ev.Cases)
+		if silent {
+			f.Sentence += " The capture has no packet of the way back, so a CNP could not have been seen."
+		}
+	})
+}
+
+// notified takes a CNP that the end of a lane sends.
+func (c *Connection) notified(i int, e *event) {
+	c.cnpFormat(i, e)
+	d := &c.dialogues[1-i]
+	n := &d.notices
+	n.cnps++
+	if e.hasTime {
+		if n.lastCNP != 0 {
+			n.interval.add(e.time - n.lastCNP)
+		}
+		n.lastCNP = e.time
+		if !n.slowing && n.before > 0 {
+			n.slowing, n.slowBy, n.slowNumber, n.slowTime = true, n.before, e.number, e.time
+		}
+	}
+	if n.waiting {
+		n.waiting = false
+		d.evidence.cnpMissing.Add(false)
+		c.conforms(finding.RoCECNPMissing)
+	}
+	d.unfounded(e)
+}
+
+// manyIncapable is from how many packets on data that are not ECN-capable are so on purpose.
+const manyIncapable = 16
+
+func (d *dialogue) unfounded(e *event) {
+	n := &d.notices
+	switch {
+	case n.marks != 0:
+		d.c.conforms(finding.RoCECNPUnfounded)
+		return
+	case n.capable == 0 && n.incapable == 0:
+		return
+	}
+	verdict := finding.Undetermined
+	if n.capable == 0 && n.incapable >= manyIncapable && n.cnps >= 2 {
+		verdict = finding.Diverges
+	}
+	d.c.find(d.answers(), finding.RoCECNPUnfounded, verdict, e, packets(e.number), func(f *finding.Finding) {
+		f.Expected, f.Seen = "a CNP for a packet marked CE", "a CNP, and no mark"
+		f.Sentence = fmt.Sprintf("CNP %d came although none of the %d requests seen was marked CE", e.number, n.capable+n.incapable)
+		if n.capable == 0 {
+			f.Sentence += ", and none of them is ECN-capable, so that no switch can mark them."
+		} else {
+			f.Sentence += "; they may be marked behind the capture."
+		}
+	})
+}
+
+func (c *Connection) cnpFormat(i int, e *event) {
+	p := e.packet
+	zero := true
+	if off := int(p.Layers[p.LayerCount-1].Offset); e.has(infiniband.HasCNP) {
+		for k := range int(p.LayerCount) {
+			if l := p.Layers[k]; int(l.Length) == infiniband.CNPLength && l.End() <= len(p.Data) && int(l.Offset) >= off-infiniband.CNPLength {
+				for _, b := range p.Data[l.Offset:l.End()] {
+					zero = zero && b == 0
+				}
+			}
+		}
+	}
+	if p.BTH.BECN && zero {
+		c.conforms(finding.RoCECNPFormat)
+		return
+	}
+	c.find(i, finding.RoCECNPFormat, finding.Diverges, e, packets(e.number), func(f *finding.Finding) {
+		f.Expected, f.Seen = "BECN set and 16 bytes of zeros", "BECN not set"
+		if p.BTH.BECN {
+			f.Seen = "bytes that are not zero"
+		}
+		f.Sentence = fmt.Sprintf("CNP %d has %s; a reaction point may not take it for one.", e.number, f.Seen)
+	})
+}
+
+func (d *dialogue) dupPending() bool { return d.notices.duplicate != 0 }
+
+// duplicated notes that an acknowledged request was sent again: the responder has to answer it again.
+func (d *dialogue) duplicated(p position, e *event) {
+	n := &d.notices
+	if n.duplicate == 0 {
+		n.duplicate = e.number
+		return
+	}
+	before := n.duplicate
+	n.duplicate = e.number
+	ev := &d.evidence.duplicate
+	ev.Add(true)
+	missed, lost := d.doubt()
+	d.c.find(d.answers(), finding.RoCEDuplicateUnanswered, ev.Verdict(min(0.5, missed+2*lost)), e, packets(before, e.number), func(f *finding.Finding) {
+		f.Expected, f.Seen = "an ACK", fmt.Sprintf("none before packet %d", e.number)
+		f.Sentence = fmt.Sprintf("Packet %d repeats what was acknowledged, and nothing answered it before packet %d sends PSN %d again (%d of %d times).",
+			before, e.number, psnOf(p), ev.Suspicious, ev.Cases)
+	})
+}
