@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 )
 
 // CNPScope is what shares one interval between CNPs. Annex A17 leaves it open, and NICs differ.
@@ -36,6 +37,15 @@ type Config struct {
 	CNPScope    CNPScope
 	RateControl bool // a CNP slows the QP down, see [DCQCN]
 	DCQCN       DCQCN
+
+	// Accept decides about a peer's REQ (IBTA volume 1, section 12.6.5): the QP to be opened for it, or the reason to
+	// reject it. What the REQ says takes the place of addresses, peer's numbers, MTU and retry counts, and bounds READs
+	// and atomics. nil rejects all.
+	Accept func(*ConnectRequest) (QPConfig, mad.Reason)
+	// ResponseTimeout is how long a message of the connection manager waits for its answer, and CMRetries how often it
+	// is sent again.
+	ResponseTimeout time.Duration
+	CMRetries       uint8 // 0 to 15
 }
 
 // DefaultConfig has the usual values of NICs.
@@ -44,6 +54,7 @@ func DefaultConfig() Config {
 		PartitionKey: infiniband.DefaultPartitionKey,
 		ECN:          true, DSCP: 26, CNPDSCP: 48, TTL: 64, LineRate: 100e9,
 		CNPInterval: 4 * time.Microsecond, RateControl: true, DCQCN: DefaultDCQCN(),
+		ResponseTimeout: 67 * time.Millisecond, CMRetries: 15,
 	}
 }
 
@@ -59,6 +70,7 @@ func (c *Config) validate() error {
 	check(c.LineRate > 0, "line rate must be positive")
 	check(c.CNPInterval >= 0, "CNP interval is negative")
 	check(c.CNPScope <= CNPPerPort, "unknown CNP scope %d", c.CNPScope)
+	check(c.ResponseTimeout > 0 && c.CMRetries < 16, "response timeout must be positive, CM retries 0 to 15")
 	errs = append(errs, c.DCQCN.validate())
 	return errors.Join(errs...)
 }

@@ -27,6 +27,7 @@ type Endpoint struct {
 	messages    []*message // to be used again
 	statistics  [verdictCount]uint64
 	cnp         cnpPacer
+	manager     manager
 	in          dissector.Packet
 	out         build.Frame
 	ipID        uint16
@@ -40,10 +41,12 @@ func New(config Config) (*Endpoint, error) {
 	if config.Memory == nil {
 		config.Memory = noMemory{}
 	}
-	return &Endpoint{
+	e := &Endpoint{
 		config: config, qps: map[uint32]*QP{},
 		out: build.Frame{Source: config.Address, SourceMAC: config.MAC, TTL: config.TTL},
-	}, nil
+	}
+	e.manager.init()
+	return e, nil
 }
 
 // Open adds a queue pair that is ready to send and to receive.
@@ -58,6 +61,9 @@ func (e *Endpoint) Open(config QPConfig) (*QP, error) {
 	e.qps[config.QPN] = q
 	return q, nil
 }
+
+// QP is the queue pair with a number, nil when there is none.
+func (e *Endpoint) QP(number uint32) *QP { return e.qps[number] }
 
 // Handle takes a frame that arrived and says what it was. It keeps no reference to the bytes. Call Poll after it.
 func (e *Endpoint) Handle(now time.Duration, d *Datagram) Verdict {
@@ -84,6 +90,9 @@ func (e *Endpoint) handle(now time.Duration, frame []byte) Verdict {
 	case p.Network.Destination.Addr() != e.config.Address.Unmap():
 		return VerdictUnknown
 	}
+	if p.BTH.DestinationQP == infiniband.GeneralServicesQP {
+		return e.manage(now, p)
+	}
 	q := e.qps[p.BTH.DestinationQP]
 	if q == nil || p.Network.Source.Addr() != q.config.Remote.Unmap() {
 		return VerdictUnknown
@@ -109,11 +118,19 @@ func (e *Endpoint) Poll(now time.Duration, scratch []byte) (Datagram, bool) {
 		q.expire(now)
 		q.wake()
 	}
+	e.expireDialogues(now)
+	if e.sayNext() {
+		return e.datagram(scratch), true
+	}
 	for e.ready.len() > 0 {
 		q := e.ready.pop()
 		if q.produce(now) {
 			e.ready.push(q)
-			return e.datagram(scratch, q), true
+			d := e.datagram(scratch)
+			if d.ECN != dissector.ECNNotECT {
+				q.rate.sent(now, len(d.Frame), e.config.LineRate)
+			}
+			return d, true
 		}
 		q.ready = false
 		q.schedule(q.nextDeadline(now))
@@ -127,10 +144,11 @@ func (e *Endpoint) NextTimeout() time.Duration {
 	if e.ready.len() > 0 {
 		return 0
 	}
+	at := e.managerDeadline()
 	if len(e.timers) > 0 {
-		return e.timers[0].deadline
+		at = min(at, e.timers[0].deadline)
 	}
-	return Never
+	return at
 }
 
 // packet empties the frame to be sent but for what all packets of the QP have in common.
@@ -153,22 +171,18 @@ func (e *Endpoint) mark() {
 }
 
 // datagram builds what e.out says.
-func (e *Endpoint) datagram(scratch []byte, q *QP) Datagram {
+func (e *Endpoint) datagram(scratch []byte) Datagram {
 	e.ipID++
 	e.out.ID = e.ipID
 	b, err := e.out.AppendTo(scratch)
 	if err != nil {
 		panic("roce: " + err.Error()) // addresses and lengths were checked
 	}
-	d := Datagram{
+	return Datagram{
 		Source:      netip.AddrPortFrom(e.config.Address, e.out.SourcePort),
 		Destination: netip.AddrPortFrom(e.out.Destination, dissector.PortRoCEv2),
 		ECN:         e.out.ECN, Frame: b[len(scratch):],
 	}
-	if e.out.ECN != dissector.ECNNotECT {
-		q.rate.sent(q.sentAt, len(d.Frame), e.config.LineRate)
-	}
-	return d
 }
 
 // schedule sets the deadline of a QP.

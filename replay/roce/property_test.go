@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func propertyConfig(seed uint64) scenario.Config {
 	if r.IntN(4) == 0 {
 		c.Think = 20 * time.Microsecond
 	}
+	c.Handshake = r.IntN(3) == 0
 	q := &c.QP
 	q.MTU = 256 << r.IntN(5)
 	q.Timeout = uint8(9 + r.IntN(4)) // 2 to 17 ms
@@ -115,10 +117,10 @@ func propertyRun(seed uint64) error {
 }
 
 func state(r *scenario.Run) string {
-	s := ""
+	var s strings.Builder
 	for _, c := range r.Connections {
 		a, b := c.Ends()
-		s += fmt.Sprintf("\n%d open, %+v; %d open, %+v", a.Outstanding(), a.Statistics(), b.Outstanding(), b.Statistics())
+		fmt.Fprintf(&s, "\n%d open, %+v; %d open, %+v", a.Outstanding(), a.Statistics(), b.Outstanding(), b.Statistics())
 	}
-	return s
+	return s.String()
 }

@@ -13,8 +13,10 @@ type State uint8
 
 // States.
 const (
-	StateReady State = iota // ready to send and to receive
-	StateError              // work is flushed, packets are dropped
+	StateReady      State = iota // ready to send and to receive
+	StateConnecting              // REQ is under way: nothing but receive buffers
+	StateReceiving               // REP is under way: ready to receive
+	StateError                   // work is flushed, packets are dropped
 )
 
 // QP is a queue pair of the reliable connection service.
@@ -26,7 +28,7 @@ type QP struct {
 	readsTurn  bool // READ responses had the last turn
 	deadline   time.Duration
 	timerIndex int
-	sentAt     time.Duration
+	dialogue   *dialogue // nil: opened without the connection manager
 	rate       rateControl
 	cnpOwed    bool
 	cnpAt      time.Duration // when the next CNP may leave
@@ -73,7 +75,7 @@ func (q *QP) Post(w WorkRequest) error {
 
 // PostReceive adds a buffer to the receive queue. Messages take buffers in order.
 func (q *QP) PostReceive(id uint64, buffer []byte) error {
-	if q.state != StateReady {
+	if q.state == StateError {
 		return ErrNotReady
 	}
 	q.receives.push(receiveBuffer{id: id, buffer: buffer})
@@ -105,7 +107,7 @@ func (q *QP) handle(now time.Duration, p *dissector.Packet) Verdict {
 		}
 		return VerdictAccepted
 	}
-	if q.state != StateReady {
+	if q.state == StateError || q.state == StateConnecting {
 		return VerdictIgnored
 	}
 	if opcode.Service() != infiniband.ServiceRC {
@@ -116,6 +118,9 @@ func (q *QP) handle(now time.Duration, p *dissector.Packet) Verdict {
 	}
 	switch {
 	case opcode.IsRequest():
+		if q.state == StateReceiving {
+			q.established()
+		}
 		return q.request(now, p)
 	case opcode.IsAck():
 		return q.acknowledge(now, p)
@@ -136,7 +141,6 @@ func (q *QP) expire(now time.Duration) {
 
 // produce fills the endpoint's frame with the next packet, if there is one.
 func (q *QP) produce(now time.Duration) bool {
-	q.sentAt = now
 	q.rate.recover(now, q.endpoint.config.LineRate, &q.endpoint.config.DCQCN)
 	if q.cnpOwed {
 		q.buildCNP()
@@ -153,7 +157,7 @@ func (q *QP) produce(now time.Duration) bool {
 
 // nextDeadline is when there is something to do again, asked when there is nothing now.
 func (q *QP) nextDeadline(now time.Duration) time.Duration {
-	if q.state != StateReady {
+	if q.state == StateError {
 		return Never
 	}
 	at := min(q.timerAt, q.heldUntil)

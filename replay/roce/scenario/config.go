@@ -71,6 +71,7 @@ type Config struct {
 	// Client and Server, when set, change the configuration of the QPs of one side; connections are counted from 0.
 	Client, Server func(connection int, qp *roce.QPConfig)
 	NearWrap       bool // initial PSNs just below 2^24
+	Handshake      bool // connections are set up and ended by the connection manager
 
 	Vantage Vantage
 	// Tap, when set, gets every frame that passes the vantage, in order. The bytes are only valid during the call.

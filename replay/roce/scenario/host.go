@@ -19,11 +19,15 @@ type Host struct {
 	// OnHandle, when set, is called after each frame that the endpoint took.
 	OnHandle func(now time.Duration, frame []byte, v roce.Verdict)
 
-	run     *Run
-	place   *simulation.Host
-	memory  roce.Regions
-	sides   []*side // of connections
-	byQP    map[*roce.QP]*side
+	run    *Run
+	place  *simulation.Host
+	memory roce.Regions
+	sides  []*side // of connections
+	byQP   map[*roce.QP]*side
+
+	expected map[uint32]*Connection // by the client's QP, when the connection manager sets them up
+	accepted map[uint32]*side       // by the own QP, just now
+
 	egress  []held // on the way to the interface, by time
 	ingress []held // on the way to the endpoint, by time
 }

@@ -60,13 +60,14 @@ func (r *Run) addHost(i int, server bool) error {
 	}
 	h := &Host{
 		run: r, Server: server, MAC: [6]byte{2, 0, 0, 0, place, number}, memory: roce.Regions{}, byQP: map[*roce.QP]*side{},
+		expected: map[uint32]*Connection{}, accepted: map[uint32]*side{},
 		Address: netip.AddrFrom4([4]byte{10, 0, place, number}),
 	}
 	if c.IPv6 {
 		h.Address = netip.AddrFrom16([16]byte{0: 0xfd, 13: place, 15: number})
 	}
 	e := c.Endpoint
-	e.Address, e.MAC, e.Memory = h.Address, h.MAC, h.memory
+	e.Address, e.MAC, e.Memory, e.Accept = h.Address, h.MAC, h.memory, h.accept
 	var err error
 	if h.Endpoint, err = roce.New(e); err != nil {
 		return err
@@ -118,25 +119,9 @@ func (r *Run) connect(i int, random *rand.Rand) error {
 	forward, backward := work(server, c.Messages), work(client, back)
 	conn.clientSide = &side{out: forward, in: backward}
 	conn.serverSide = &side{out: backward, in: forward}
-	if err := client.open(conn.clientSide, conn.ClientQP); err != nil {
-		return err
-	}
-	if err := server.open(conn.serverSide, conn.ServerQP); err != nil {
-		return err
-	}
+	client.sides, server.sides = append(client.sides, conn.clientSide), append(server.sides, conn.serverSide)
 	r.Connections = append(r.Connections, conn)
-	return nil
-}
-
-func (h *Host) open(s *side, config roce.QPConfig) error {
-	qp, err := h.Endpoint.Open(config)
-	if err != nil {
-		return fmt.Errorf("connection of %v: %w", h.Address, err)
-	}
-	s.qp = qp
-	h.sides = append(h.sides, s)
-	h.byQP[qp] = s
-	return nil
+	return conn.start(c.Start, c.Handshake)
 }
 
 // Go runs the scenario to its end, or its limit.
@@ -149,8 +134,8 @@ func (r *Run) Go() Result {
 	limit := r.config.Start + r.config.Limit
 	result.Finished = r.Network.Run(limit, r.done)
 	result.Elapsed = r.Network.Now - r.config.Start
-	if result.Finished { // what is still on the way passes the tap
-		r.Network.Run(r.Network.Now+10*time.Millisecond, nil)
+	if result.Finished {
+		r.end()
 	}
 	for _, c := range r.Connections {
 		for _, f := range [2]*flow{c.clientSide.out, c.serverSide.out} {
@@ -166,6 +151,27 @@ func (r *Run) Go() Result {
 		}
 	}
 	return result
+}
+
+// end lets clients disconnect, and what is still on the way pass the tap.
+func (r *Run) end() {
+	const rest = 10 * time.Millisecond
+	if r.config.Handshake {
+		for _, c := range r.Connections {
+			if c.clientSide.qp.Disconnect(r.Network.Now) == nil {
+				r.Network.Wake(c.Client.place)
+			}
+		}
+		r.Network.Run(r.Network.Now+2*time.Second, func() bool {
+			for _, c := range r.Connections {
+				if c.clientSide.open && c.clientSide.out.err == nil {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	r.Network.Run(r.Network.Now+rest, nil)
 }
 
 // done tells whether every connection has come to its end.
