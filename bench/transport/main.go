@@ -17,13 +17,7 @@ func run(out io.Writer) {
 	f := figures.DefaultFabric()
 	fmt.Fprintf(out, "MetaRoCE, profile mr0, in simulation: the profile is this project's own, not Meta's layout.\n%s\n", f)
 
-	fmt.Fprintf(out, "\nThroughput kept under random loss (Meta: about 86 %% at 1 %%, useful at 10 %%)\n")
-	fmt.Fprintf(out, "%8s %12s %12s %12s\n", "loss", "MetaRoCE", "tail probes", "go-back-N")
-	none := f.MeasureLoss(0, 20*time.Millisecond)
-	for _, loss := range []float64{0.001, 0.01, 0.05, 0.1} {
-		r := f.MeasureLoss(loss, 20*time.Millisecond)
-		fmt.Fprintf(out, "%7.1f%% %11.1f%% %11.1f%% %11.1f%%\n", 100*loss, 100*r.MetaRoCE/none.MetaRoCE, 100*r.TailProbes/none.TailProbes, 100*r.GoBackN/none.GoBackN)
-	}
+	loss(out, f)
 
 	const watched = 6 * time.Millisecond
 	fmt.Fprintf(out, "\nN-to-1 incast: round trips until all rates are within 10 %% of the fair share (Meta: 1 to 2)\n")
@@ -52,6 +46,30 @@ func run(out io.Writer) {
 		r := f.MeasureFailover(planes, 40*time.Millisecond)
 		fmt.Fprintf(out, "%2d planes: MetaRoCE back after %v at %.0f of %.0f Gbit/s, longest wait for a completion %v, %d errors; "+
 			"go-back-N: %d of 8 connections dead\n", planes, r.Recovered, r.After/1e9, r.Before/1e9, r.Longest.Round(time.Microsecond), r.Errors, r.GoBackN.Dead)
+	}
+}
+
+// loss prints what is kept under loss, and at 1 % what the length of the way and the number of paths make of it.
+func loss(out io.Writer, f figures.Fabric) {
+	const watched = 20 * time.Millisecond
+	none := f.MeasureLoss(0, watched)
+	fmt.Fprintf(out, "\nThroughput kept under random loss of data and ACKs, of %.1f Gbit/s (Meta: about 86 %% at 1 %%, useful at 10 %%)\n", none.MetaRoCE/1e9)
+	fmt.Fprintf(out, "%8s %12s %15s %12s %12s\n", "loss", "MetaRoCE", "rto_min "+figures.ShortRTO.String(), "tail probes", "go-back-N")
+	for _, share := range []float64{0.001, 0.01, 0.05, 0.1} {
+		r := f.MeasureLoss(share, watched)
+		fmt.Fprintf(out, "%7.1f%% %11.1f%% %14.1f%% %11.1f%% %11.1f%%\n", 100*share, 100*r.MetaRoCE/none.MetaRoCE,
+			100*r.ShortTimer/none.ShortTimer, 100*r.TailProbes/none.TailProbes, 100*r.GoBackN/none.GoBackN)
+	}
+	paths := []int{8, 16, 64}
+	fmt.Fprintf(out, "\nKept at 1 %% by the profile's defaults with %d, %d and %d paths\n", paths[0], paths[1], paths[2])
+	for _, hop := range []time.Duration{f.Hop, 5 * time.Microsecond, 15 * time.Microsecond} {
+		g := f
+		g.Hop = hop
+		fmt.Fprintf(out, "round trip %7v:", g.RoundTrip())
+		for _, n := range paths {
+			fmt.Fprintf(out, " %5.1f%%", 100*g.MeasureKept(0.01, n, watched))
+		}
+		fmt.Fprintln(out)
 	}
 }
 

@@ -61,18 +61,19 @@ func (c *Connection) updateSRTT(now time.Duration) {
 }
 
 // adapt is ECN-based AIMD: a mark or a loss cuts the path's window, at most once a round trip; a round trip without
-// one adds to it.
+// one adds to it. A cut begins a round trip. The timer cuts nothing: what it sends again doubles its time, and what is
+// then found lost behind it cuts.
 func (c *Connection) adapt(now time.Duration, p *path, congested bool) {
 	parameters := &c.endpoint.config.Parameters
 	if congested {
-		p.roundMarked = true
 		if now >= p.cutUntil {
 			p.window = max(float64(parameters.MinWindow), p.window*parameters.MultiplicativeDecrease)
 			p.cutUntil = now + p.srtt
-			p.roundStart = now
+			p.roundStart, p.roundMarked = now, false
 			c.statistics.Cuts++
 			return
 		}
+		p.roundMarked = true
 	}
 	if now-p.roundStart >= p.srtt {
 		if !p.roundMarked {

@@ -91,7 +91,6 @@ func (c *Connection) timeout(now time.Duration, p *path) {
 		psn++
 	}
 	c.lose(p, p.slot(psn))
-	c.adapt(now, p, true)
 	p.backoff++
 	p.rtoAt = now + p.rto(&c.endpoint.config.Parameters)
 }

@@ -52,6 +52,26 @@ func TestRetransmissionTimerDoubles(t *testing.T) {
 	}
 }
 
+// The timer itself cuts nothing, what is found lost behind the packet that it sent again does.
+func TestTimeoutCutsOnlyByWhatIsFoundLost(t *testing.T) {
+	for packets, want := range map[int]float64{1: 8, 3: 4} {
+		s := newScript(t, onePath(8))
+		s.work(packets)
+		s.poll()
+		if out := s.advance(10 * ms); len(out) != 1 { // rto_initial
+			t.Fatalf("sent %s", names(out))
+		}
+		if got := s.c.Path(0); got.Window != 8 || got.Timeouts != 1 {
+			t.Errorf("window is %v after %d timeouts, want 8 after one", got.Window, got.Timeouts)
+		}
+		s.now += 50 * us
+		s.ack(0, 1, 1, s.now-50*us, nil)
+		if got := s.c.Path(0).Window; got != want {
+			t.Errorf("window is %v when the first of %d packets has arrived, want %v", got, packets, want)
+		}
+	}
+}
+
 // fail lets path 0 time out until it is failed; path 1 stays well.
 func (s *script) fail() []emitted {
 	s.t.Helper()

@@ -189,6 +189,34 @@ func TestRoundTripWithoutMarkAddsToTheWindow(t *testing.T) {
 	}
 }
 
+// A cut begins a round trip: the one behind it adds again when nothing is marked in it, and does not when a mark comes
+// too early to cut.
+func TestRoundTripBehindACutAddsAgain(t *testing.T) {
+	s := newScript(t, onePath(32))
+	s.work(200)
+	s.poll()
+	roundTrip := func(a *mr0.ACKH) { a.ACKDelay = uint32(s.now - time.Duration(a.EchoTimestamp) - 100*us) }
+	for i, step := range []struct {
+		later  time.Duration
+		marks  uint32 // ce_count
+		window float64
+	}{
+		{100 * us, 1, 16},
+		{50 * us, 1, 16}, // within the round trip
+		{50 * us, 1, 17}, // behind it
+		{100 * us, 2, 8.5},
+		{60 * us, 3, 8.5}, // may not cut yet, but is a mark
+		{40 * us, 3, 8.5},
+		{100 * us, 3, 9.5},
+	} {
+		s.now += step.later
+		s.ack(0, uint32(1+i), 1+i, time.Millisecond, nil, roundTrip, func(a *mr0.ACKH) { a.CECount = step.marks })
+		if got := s.c.Path(0).Window; got != step.window {
+			t.Errorf("step %d: window is %v, want %v", i, got, step.window)
+		}
+	}
+}
+
 func TestLossFoundByAGapCutsTheWindow(t *testing.T) {
 	s := newScript(t, onePath(32))
 	s.work(32)

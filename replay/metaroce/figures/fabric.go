@@ -92,8 +92,9 @@ func (x *end) total() uint64 {
 	return sum
 }
 
-// outstanding is how many messages a bulk sender has under way: more than a retransmission timer holds up.
-const outstanding = 64
+// outstanding is how many messages a bulk sender has under way: more than a retransmission timer that has doubled holds
+// up, since messages complete in order.
+const outstanding = 256
 
 // messageBytes is the length of the messages that bulk senders send.
 const messageBytes = 256 << 10
