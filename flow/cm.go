@@ -6,8 +6,9 @@ import (
 	"github.com/rocelens/rocelens/dissector/mad"
 )
 
-// The connection manager's datagrams go between QPs 1 (IBTA volume 1, chapter 12). Its REQ names the QPN and
-// starting PSN of the active side and what the connection is for, its REP those of the passive side.
+// The connection manager's datagrams go between QPs 1 (IBTA volume 1, chapter 12). Its REQ names the QPN of the active
+// side, the PSN at which it wants the passive one to begin, and what the connection is for; its REP names the QPN of
+// the passive side, and the PSN at which that wants the active one to begin.
 
 // endpoint names one direction of a connection as the connection manager knows it.
 type endpoint struct {
@@ -19,7 +20,8 @@ type endpoint struct {
 // side is what a REQ or REP says of its sender, and then of a direction.
 type side struct {
 	qp  uint32 // of the sender
-	psn uint32 // its first
+	psn uint32 // its first, as the other side wishes
+	own uint32 // what it wishes of the other side; some tools begin with it themselves
 	mtu uint16
 	old bool // of a request: it was answered
 
@@ -78,7 +80,7 @@ func (t *Tracker) manage(p *dissector.Packet) {
 			return
 		}
 		mtu, _ := m.PathMTU.Bytes() // 0 when the code is reserved
-		s := side{qp: m.LocalQPN, psn: m.StartingPSN, mtu: uint16(mtu), service: m.ServiceID}
+		s := side{qp: m.LocalQPN, own: m.StartingPSN, mtu: uint16(mtu), service: m.ServiceID}
 		t.cm.pending.put(endpoint{p.Network.Source, p.Network.Destination, m.LocalID, p.Protocol}, s, maxPendingREQ)
 	case mad.MessageREP:
 		var m mad.REP
@@ -91,7 +93,8 @@ func (t *Tracker) manage(p *dissector.Packet) {
 			return
 		}
 		t.cm.pending.sides[asked] = side{old: true}
-		passive := side{qp: m.LocalQPN, psn: m.StartingPSN, mtu: active.mtu, service: active.service}
+		active.psn = m.StartingPSN
+		passive := side{qp: m.LocalQPN, psn: active.own, own: m.StartingPSN, mtu: active.mtu, service: active.service}
 		t.connect(p, active, passive)
 	default: // what follows, or what went wrong, names no QPN
 	}
@@ -137,7 +140,7 @@ func (t *Tracker) restart(f *flow) {
 func (t *Tracker) reopened(f *flow, psn uint32) bool {
 	f.requests.watch &^= watchReopen
 	s, ok := t.cm.connections.sides[endpoint{f.key.Source, f.key.Destination, f.key.DestinationQP, f.key.Protocol}]
-	if !ok || s.psn != psn || f.requests.next.psn() == psn {
+	if !ok || (s.psn != psn && s.own != psn) || f.requests.next.psn() == psn {
 		return false
 	}
 	t.restart(f)
@@ -147,6 +150,16 @@ func (t *Tracker) reopened(f *flow, psn uint32) bool {
 		r.answers.watch, r.answerOpen = watchStart, false
 	}
 	return true
+}
+
+// beginOwn takes the first request of a flow that was introduced, which may have the PSN that its sender named for the
+// other side.
+func (t *Tracker) beginOwn(f *flow, psn uint32) {
+	f.requests.watch &^= watchOwn
+	s, ok := t.cm.connections.sides[endpoint{f.key.Source, f.key.Destination, f.key.DestinationQP, f.key.Protocol}]
+	if ok && s.own == psn {
+		f.startRequests(psn)
+	}
 }
 
 func (e endpoint) key(service infiniband.Service) Key {
@@ -168,6 +181,9 @@ func (t *Tracker) introduce(f *flow) {
 	f.cmMTU = s.mtu
 	f.serviceID, f.introduced = s.service, true
 	f.requests.start(s.psn)
+	if s.own != s.psn {
+		f.requests.watch |= watchOwn
+	}
 	k := Key{
 		Source: f.key.Destination, Destination: f.key.Source, DestinationQP: s.qp,
 		Service: f.key.Service, Protocol: f.key.Protocol,

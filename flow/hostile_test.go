@@ -217,8 +217,8 @@ func TestHostileNetworks(t *testing.T) {
 			name: "the connection manager opens a new connection on QPs and near PSNs that were in use",
 			write: func(s *script) {
 				open := func(psn uint32) {
-					s.manage(false, mad.MessageREQ, mad.REQ{LocalID: 7 + psn, LocalQPN: simQPA, StartingPSN: psn, PathMTU: 1}.AppendTo(nil))
-					s.manage(true, mad.MessageREP, mad.REP{LocalID: 8, RemoteID: 7 + psn, LocalQPN: simQPB, StartingPSN: 900}.AppendTo(nil))
+					s.manage(false, mad.MessageREQ, mad.REQ{LocalID: 7 + psn, LocalQPN: simQPA, StartingPSN: 900, PathMTU: 1}.AppendTo(nil))
+					s.manage(true, mad.MessageREP, mad.REP{LocalID: 8, RemoteID: 7 + psn, LocalQPN: simQPB, StartingPSN: psn}.AppendTo(nil))
 				}
 				open(100)
 				s.message(100, 104)

@@ -14,6 +14,11 @@ func (t *Tracker) request(f *flow, p *dissector.Packet, c class, o *Observation)
 		o.Message, _ = t.advance(f, p, c, s.next)
 		return
 	}
+	if s.watch&watchOwn != 0 {
+		t.beginOwn(f, p.BTH.PSN)
+		t.request(f, p, c, o)
+		return
+	}
 	t.requestElsewhere(f, p, c, o)
 }
 

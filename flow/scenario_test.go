@@ -497,8 +497,8 @@ func TestCNPFirst(t *testing.T) {
 	t.Run("the connection manager names what CNPs alone belong to", func(t *testing.T) {
 		t.Parallel()
 		s := newScript(t)
-		s.manage(false, mad.MessageREQ, mad.REQ{LocalID: 7, LocalQPN: simQPA, StartingPSN: 100, PathMTU: 3}.AppendTo(nil))
-		s.manage(true, mad.MessageREP, mad.REP{LocalID: 8, RemoteID: 7, LocalQPN: simQPB, StartingPSN: 500}.AppendTo(nil))
+		s.manage(false, mad.MessageREQ, mad.REQ{LocalID: 7, LocalQPN: simQPA, StartingPSN: 500, PathMTU: 3}.AppendTo(nil))
+		s.manage(true, mad.MessageREP, mad.REP{LocalID: 8, RemoteID: 7, LocalQPN: simQPB, StartingPSN: 100}.AppendTo(nil))
 		s.add(true, infiniband.CNP, 0)
 		s.writes(100, 101)
 		s.wait(67_000)

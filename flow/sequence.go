@@ -54,6 +54,7 @@ const (
 	watchRead               // the span of the latest READ is unknown
 	watchUnseen             // an acknowledgment came before what it acknowledges
 	watchReopen             // the connection may begin anew
+	watchOwn                // the first request may have a PSN other than the connection manager said
 )
 
 func (s *sequence) started() bool { return s.watch&watchStart == 0 && s.first != 0 }

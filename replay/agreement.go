@@ -16,6 +16,7 @@ type end struct {
 // asked is what a REQ said.
 type asked struct {
 	agreement        rocejudge.Agreement
+	starting         uint32 // PSN at which the passive side is to begin
 	depth, resources uint8
 	rnr              uint8
 	localAckTimeout  int64
@@ -66,14 +67,14 @@ func (a *agreements) ask(p *dissector.Packet, m *mad.REQ) {
 	mtu, _ := m.PathMTU.Bytes() // 0 when the code is reserved
 	a.pending[end{p.Network.Source, p.Network.Destination, m.LocalID}] = asked{
 		agreement: rocejudge.Agreement{
-			Known: true, QPN: m.LocalQPN, StartingPSN: m.StartingPSN, PathMTU: uint16(mtu), Retries: m.RetryCount, RetriesKnown: true,
+			Known: true, QPN: m.LocalQPN, PathMTU: uint16(mtu), Retries: m.RetryCount, RetriesKnown: true,
 		},
-		depth: m.InitiatorDepth, resources: m.ResponderResources, rnr: m.RNRRetryCount,
+		starting: m.StartingPSN, depth: m.InitiatorDepth, resources: m.ResponderResources, rnr: m.RNRRetryCount,
 		localAckTimeout: int64(m.PrimaryPath.AckTimeout.Duration()),
 	}
 }
 
-// accept takes a REP. Each side asks the other for the RNR retries that it wants, and the passive one is told the
+// accept takes a REP. Each side tells the other where to begin, and asks the other for the RNR retries that it wants, and the passive one is told the
 // timeout of its requests by the REQ; that of the active one follows from what only it knows.
 func (a *agreements) accept(p *dissector.Packet, m *mad.REP) {
 	key := end{p.Network.Destination, p.Network.Source, m.RemoteID}
@@ -85,10 +86,11 @@ func (a *agreements) accept(p *dissector.Packet, m *mad.REP) {
 		clear(a.ends)
 	}
 	active := q.agreement
+	active.StartingPSN = m.StartingPSN
 	active.RNRRetries, active.RNRRetriesKnown = m.RNRRetryCount, true
 	active.ReadDepth, active.ReadDepthKnown = min(q.depth, m.ResponderResources), true
 	passive := rocejudge.Agreement{
-		Known: true, QPN: m.LocalQPN, StartingPSN: m.StartingPSN, PathMTU: q.agreement.PathMTU,
+		Known: true, QPN: m.LocalQPN, StartingPSN: q.starting, PathMTU: q.agreement.PathMTU,
 		Retries: q.agreement.Retries, RetriesKnown: true, RNRRetries: q.rnr, RNRRetriesKnown: true,
 		ReadDepth: min(m.InitiatorDepth, q.resources), ReadDepthKnown: true,
 		AckTimeout: q.localAckTimeout, AckTimeoutKnown: q.localAckTimeout != 0,

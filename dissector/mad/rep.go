@@ -17,7 +17,7 @@ type REP struct {
 	Reserved15          uint8
 	LocalEEContext      uint32 // 24 bits
 	Reserved19          uint8
-	StartingPSN         uint32 // 24 bits, of the first packet that the sender will send
+	StartingPSN         uint32 // 24 bits, at which the receiver of the message is to begin (IBTA volume 1, section 12.7.31)
 	Reserved23          uint8
 	ResponderResources  uint8
 	InitiatorDepth      uint8

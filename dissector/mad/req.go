@@ -24,7 +24,7 @@ type REQ struct {
 	RemoteResponseTimeout Timeout
 	TransportService      TransportService
 	EndToEndFlowControl   bool
-	StartingPSN           uint32 // 24 bits, of the first packet that the sender will send
+	StartingPSN           uint32 // 24 bits, at which the receiver of the message is to begin (IBTA volume 1, section 12.7.31)
 	LocalResponseTimeout  Timeout
 	RetryCount            uint8 // 3 bits: times that a packet without an answer is sent again
 	PartitionKey          uint16

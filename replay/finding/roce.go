@@ -73,8 +73,8 @@ var roceRules = [RoCERuleCount]Description{
 	},
 	RoCEICRC: {
 		ID: "roce.icrc", Title: "the ICRC is right", Severity: Error,
-		Diverges:     "it is wrong in every packet of the sender, eight or more, so that no damage on the way explains it",
-		Undetermined: "it is wrong in some: they may have been damaged, or a device on the way rewrote a field that it covers",
+		Diverges:     "it is wrong in every packet of the sender, eight or more, and the receiver, which sends itself, answered none",
+		Undetermined: "it is wrong in some, or they were answered: damage on the way, a device that rewrote a field that it covers, or the capture itself",
 		Source:       "IBTA vol. 1, 7.8.1 and annex A17", Next: "NAT or a tunnel that rewrites addresses or ports; otherwise cables and the error counters of the links.",
 	},
 	RoCEPadCount: {

@@ -51,6 +51,7 @@ type lane struct {
 	port       uint16 // UDP source port of its data
 	hasPort    bool
 	portNumber uint64
+	moved      bool // it left from another port
 	icrcGood   uint64
 	icrcBad    uint64
 	badNumbers [4]uint64

@@ -20,6 +20,7 @@ type notices struct {
 	capable, incapable uint64
 	waiting            bool // a mark waits for a CNP
 	markTime           int64
+	unheard            uint64 // first mark without a CNP while nothing of the way back was seen
 	markNumber         uint64
 	cnps               uint64
 	lastCNP            int64
@@ -110,17 +111,28 @@ func (d *dialogue) markUnanswered(e *event) {
 	ev.Add(true)
 	missed, lost := d.doubt()
 	verdict := ev.Verdict(min(0.5, missed+2*lost))
-	silent := !d.c.lanes[d.answers()].seen
-	if silent {
-		verdict = finding.Undetermined
-	}
 	mark, from := n.markNumber, n.markTime
+	if !d.c.lanes[d.answers()].seen {
+		if n.unheard == 0 {
+			n.unheard = mark
+		}
+		return
+	}
 	d.c.find(d.answers(), finding.RoCECNPMissing, verdict, e, packets(mark, e.number), func(f *finding.Finding) {
 		f.Expected, f.Seen = "a CNP", fmt.Sprintf("none in %s", time.Duration(e.time-from).Round(time.Microsecond))
 		f.Sentence = fmt.Sprintf("Packet %d is marked CE; no CNP came within %s (%d of %d marks).", mark, time.Duration(answerWithin), ev.Suspicious, ev.Cases)
-		if silent {
-			f.Sentence += " The capture has no packet of the way back, so a CNP could not have been seen."
-		}
+	})
+}
+
+// neverHeard says once that marks were not answered in a capture that has nothing of the way back.
+func (d *dialogue) neverHeard() {
+	n := &d.notices
+	if n.unheard == 0 || d.c.lanes[d.answers()].seen {
+		return
+	}
+	d.c.find(d.answers(), finding.RoCECNPMissing, finding.Undetermined, nil, packets(n.unheard), func(f *finding.Finding) {
+		f.Expected, f.Seen = "CNPs", "none"
+		f.Sentence = fmt.Sprintf("%d packets are marked CE, the first is packet %d, and no CNP was seen; but the capture has no packet of the way back.", n.marks, n.unheard)
 	})
 }
 

@@ -14,6 +14,7 @@ func (d *dialogue) close() {
 		last := event{number: d.c.lanes[d.lane].lastSign, time: d.c.lanes[d.lane].lastTime, hasTime: true}
 		d.markUnanswered(&last)
 	}
+	d.neverHeard()
 }
 
 // report fills one direction.

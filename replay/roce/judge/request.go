@@ -170,6 +170,7 @@ func (d *dialogue) fill(s *slot, e *event) {
 	}
 	if e.has(infiniband.HasRETH) {
 		s.dma = e.packet.RETH.DMALength
+		s.flags |= slotSized
 	}
 }
 
@@ -274,7 +275,7 @@ func (d *dialogue) total(p position, e *event) {
 		return
 	}
 	first := d.ring.find(p - position(s.back) + 1)
-	if first == nil || first.copies == 0 || !first.opcode.IsFirst() {
+	if first == nil || first.copies == 0 || !first.opcode.IsFirst() || first.flags&slotSized == 0 {
 		return
 	}
 	d.writeLength(e, uint64(s.back-1)*uint64(d.mtu)+uint64(e.length), first.dma, first.number)

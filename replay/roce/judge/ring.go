@@ -28,6 +28,7 @@ const (
 	slotMarked               // CE
 	slotTimed                // the times are known
 	slotLate                 // filled a hole
+	slotSized                // dma is known
 	slotUnanswered           // counted as a request for an ACK that was not answered
 )
 

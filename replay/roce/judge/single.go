@@ -109,9 +109,11 @@ func (c *Connection) sourcePort(i int, l *lane, e *event) {
 	switch {
 	case !l.hasPort:
 		l.port, l.hasPort, l.portNumber = port, true, e.number
+	case port != l.port && l.moved:
+		return // said once
 	case port != l.port:
 		before, number := l.port, l.portNumber
-		l.port, l.portNumber = port, e.number
+		l.moved = true
 		c.find(i, finding.RoCESourcePort, finding.Diverges, e, packets(number, e.number), func(f *finding.Finding) {
 			f.Expected, f.Seen = fmt.Sprintf("UDP source port %d, as before", before), fmt.Sprintf("UDP source port %d", port)
 			f.Sentence = fmt.Sprintf("Packet %d leaves from UDP source port %d, packet %d left from %d: switches may send the two on different paths.",
@@ -187,13 +189,16 @@ func (c *Connection) closeICRC(i int) {
 		}
 		return
 	}
+	// What was answered had a right one when it arrived: the capture, or a device behind it, changed the packets.
 	verdict := finding.Undetermined
-	if l.icrcBad >= everyBad && l.icrcGood == 0 {
+	if l.icrcBad >= everyBad && l.icrcGood == 0 && c.lanes[1-i].seen && !c.dialogues[i].heard {
 		verdict = finding.Diverges
 	}
 	c.find(i, finding.RoCEICRC, verdict, nil, packets(l.badNumbers[:]...), func(f *finding.Finding) {
 		f.Expected, f.Seen = "a right ICRC in each packet", fmt.Sprintf("a wrong one in %d of %d", l.icrcBad, l.icrcBad+l.icrcGood)
-		f.Sentence = fmt.Sprintf("%d of the %d packets of %s whose ICRC could be checked have a wrong one; their receiver drops them.",
-			l.icrcBad, l.icrcBad+l.icrcGood, l.sender.Address)
+		f.Sentence = fmt.Sprintf("%d of the %d packets of %s whose ICRC could be checked have a wrong one.", l.icrcBad, l.icrcBad+l.icrcGood, l.sender.Address)
+		if c.dialogues[i].heard {
+			f.Sentence += " The receiver answered, so it found them right: something changed them for the capture."
+		}
 	})
 }
