@@ -78,7 +78,7 @@ func (r *Run) addHost(i int, server bool) error {
 		up.Loss, down.Loss = c.LossBack, c.LossForward
 	}
 	h.place = r.Network.AddHost(h.Address, h, up, down)
-	h.place.Backlog = time.Microsecond // beyond it frames wait in the QPs
+	h.place.Backlog = 1 // ns: a frame leaves the endpoint when the link is free
 	r.Hosts = append(r.Hosts, h)
 	return nil
 }
