@@ -63,7 +63,7 @@ func mtuCode(bytes int) mad.MTU {
 // newREQ says what a QP is to be (section 12.6.5).
 func (e *Endpoint) newREQ(local uint32, c *QPConfig, service mad.ServiceID) mad.REQ {
 	m := mad.REQ{
-		LocalID: local, ServiceID: service, LocalQPN: c.QPN, StartingPSN: c.SendPSN, PathMTU: mtuCode(c.MTU),
+		LocalID: local, ServiceID: service, LocalQPN: c.QPN, StartingPSN: c.ReceivePSN, PathMTU: mtuCode(c.MTU),
 		ResponderResources: uint8(c.MaxDestReadAtomic), InitiatorDepth: uint8(c.MaxReadAtomic),
 		RemoteResponseTimeout: 14, LocalResponseTimeout: 14, MaxCMRetries: e.config.CMRetries,
 		EndToEndFlowControl: c.Credits, RetryCount: c.RetryCount, RNRRetryCount: c.RNRRetry, PartitionKey: e.config.PartitionKey,
@@ -115,7 +115,7 @@ func (e *Endpoint) takeREQ(now time.Duration, p *dissector.Packet, h *mad.Header
 	c := &q.config
 	d.port = c.SourcePort
 	e.say(d, mad.MessageREP, mad.REP{
-		LocalID: d.local, RemoteID: d.remote, LocalQPN: c.QPN, StartingPSN: c.SendPSN,
+		LocalID: d.local, RemoteID: d.remote, LocalQPN: c.QPN, StartingPSN: c.ReceivePSN,
 		ResponderResources: uint8(c.MaxDestReadAtomic), InitiatorDepth: uint8(c.MaxReadAtomic), TargetAckDelay: 4,
 		EndToEndFlowControl: c.Credits, RNRRetryCount: c.RNRRetry,
 	}.AppendTo(nil))
@@ -137,7 +137,7 @@ func (e *Endpoint) accept(r *ConnectRequest) (*QP, mad.Reason) {
 		return nil, reasonNoQP
 	}
 	c.MTU = mtu
-	c.Remote, c.RemoteMAC, c.RemoteQPN, c.ReceivePSN = r.Source, r.MAC, r.LocalQPN, r.StartingPSN
+	c.Remote, c.RemoteMAC, c.RemoteQPN, c.SendPSN = r.Source, r.MAC, r.LocalQPN, r.StartingPSN
 	c.RetryCount, c.RNRRetry, c.Credits = r.RetryCount, r.RNRRetryCount, c.Credits && r.EndToEndFlowControl
 	c.MaxReadAtomic = min(c.MaxReadAtomic, int(r.ResponderResources))
 	c.MaxDestReadAtomic = min(c.MaxDestReadAtomic, int(r.InitiatorDepth))
@@ -168,7 +168,7 @@ func (e *Endpoint) takeREP(p *dissector.Packet, body []byte) Verdict {
 	d.phase, d.remote = phaseEstablished, m.LocalID
 	q := d.qp
 	c := &q.config
-	c.RemoteQPN, c.ReceivePSN = m.LocalQPN, m.StartingPSN
+	c.RemoteQPN, c.SendPSN = m.LocalQPN, m.StartingPSN
 	c.MaxReadAtomic = min(c.MaxReadAtomic, int(m.ResponderResources))
 	c.RNRRetry, c.Credits = m.RNRRetryCount, c.Credits && m.EndToEndFlowControl
 	q.requester.init(c)
