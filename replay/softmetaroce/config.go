@@ -43,7 +43,6 @@ func DefaultConfig() Config {
 	}
 	c.RTOMin = 10 * time.Millisecond
 	c.RTOInitial = 50 * time.Millisecond
-	c.RTOMax = 200 * time.Millisecond
 	return c
 }
 

@@ -21,6 +21,8 @@ type run struct {
 	transfer       Transfer
 	change         func(side int, c *Config) // 0: the client
 	client, server netip.Addr
+	planes         [2][]netip.Addr // when set, the addresses of each side in each plane
+	watch          func(c *Client) // when set, is told of the client before it runs
 	// in runs what opens a side's sockets and its loop; nil: a goroutine.
 	in [2]func(fn func()) <-chan struct{}
 }
@@ -40,10 +42,14 @@ func (r *run) do(t *testing.T) (client, server *Report, err error) {
 	if !r.client.IsValid() {
 		r.client, r.server = loopback(), loopback()
 	}
+	planes := r.planes
+	if planes[0] == nil {
+		planes = [2][]netip.Addr{{r.client}, {r.server}}
+	}
 	configs := [2]Config{DefaultConfig(), DefaultConfig()}
 	for i := range configs {
 		configs[i].Seed = uint64(i + 1)
-		configs[i].Addresses = []netip.Addr{[]netip.Addr{r.client, r.server}[i]}
+		configs[i].Addresses = planes[i]
 		if r.change != nil {
 			r.change(i, &configs[i])
 		}
@@ -74,7 +80,10 @@ func (r *run) do(t *testing.T) (client, server *Report, err error) {
 	<-ready
 	<-r.in[0](func() {
 		var c *Client
-		if c, err = NewClient(configs[0], r.transfer, r.server); err == nil {
+		if c, err = NewClient(configs[0], r.transfer, planes[1]...); err == nil {
+			if r.watch != nil {
+				r.watch(c)
+			}
 			client, err = c.Run(ctx)
 		}
 	})

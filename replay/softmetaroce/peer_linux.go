@@ -326,7 +326,8 @@ func (p *peer) output(d *metaroce.Datagram) {
 		p.counts.add(p.counts.out[p.decoded.CH.DestConnID], true, &p.decoded, d)
 	}
 	s := p.ports.find(d.Source)
-	if s == nil {
+	if s == nil { // the address is gone: as if the network had lost it
+		p.send.count.SendErrors++
 		return
 	}
 	f := fate{copies: 1, ecn: d.ECN}

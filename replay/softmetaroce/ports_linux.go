@@ -17,7 +17,9 @@ type ports struct {
 	err      error   // why a socket could not be had
 }
 
-// Acquire binds a port that is drawn, so that a seed repeats it, or any when a number of draws were in use.
+// Acquire binds a port that is drawn, so that a seed repeats it, or any when a number of draws were in use. While the
+// address of a path that had a port is gone, as with its interface, the path gets a number without a socket: what it
+// sends is lost, as on a dead plane, and its next PROBE tries again.
 func (t *ports) Acquire(local netip.Addr, previous uint16) uint16 {
 	const first, count, draws = 49152, 65536 - 49152, 32
 	for i := range draws {
@@ -26,8 +28,11 @@ func (t *ports) Acquire(local netip.Addr, previous uint16) uint16 {
 			port = uint16(first + t.random.IntN(count))
 		}
 		s, err := openSender(netip.AddrPortFrom(local, port))
-		if errors.Is(err, unix.EADDRINUSE) {
+		switch {
+		case errors.Is(err, unix.EADDRINUSE):
 			continue
+		case errors.Is(err, unix.EADDRNOTAVAIL) && previous != 0 && port != 0 && port != previous:
+			return port
 		}
 		if err != nil {
 			t.err = err
