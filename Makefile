@@ -59,7 +59,7 @@ tools: # a missing tool is one sentence
 ## ---- check
 
 .PHONY: test
-test: test-tools generated lint race test-web e2e ## everything that CI runs
+test: test-tools generated lint race seeded test-web e2e ## everything that CI runs
 
 .PHONY: test-tools
 test-tools: # tshark, tcpdump, Chromium and a C compiler for the race detector, from Debian's packages
@@ -88,6 +88,10 @@ ALLOWED_SKIPS = .ci/allowed-skips $(if $(wildcard $(ROCELENS_CAPTURES)),,.ci/all
 .PHONY: race
 race: build library ## all Go tests under the race detector
 	CGO_ENABLED=1 ROCELENS_RACE=1 go test -race -shuffle=on -timeout=15m -json ./... | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
+
+.PHONY: seeded
+seeded: ## 10,000 seeded networks for the MetaRoCE endpoint and 4 GiB over veth: too long under the race detector
+	go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth)$$' ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: test-go
 test-go: build library ## all Go tests, without the race detector

@@ -31,7 +31,7 @@ func TestPropertiesUnderAnyNetwork(t *testing.T) {
 	}
 	n := *runs
 	if os.Getenv("ROCELENS_RACE") != "" {
-		n = min(n, 800) // the detector makes each run ten times slower
+		n = min(n, 800) // the detector makes each run ten times slower; CI does all of them without, by "make seeded"
 	}
 	const shards = 8
 	for shard := range shards {
