@@ -99,7 +99,7 @@ func (q *QP) complete(m *message) {
 }
 
 // advanced starts the timer for what is still on the way, and asks again for a response that is missing: an ACK or
-// response that goes past it is an implied NAK (section 9.7.5.2.7).
+// response that goes past it is an implied NAK (section 9.7.5.2).
 func (q *QP) advanced(now time.Duration, whole bool) Verdict {
 	if q.una < q.next {
 		q.startTimer(now)

@@ -196,7 +196,7 @@ func (e *Endpoint) takeRTU(p *dissector.Packet, body []byte) Verdict {
 	return VerdictAccepted
 }
 
-// established is RTU, or the first request, which stands for it (section 12.9.7.2).
+// established is RTU, or the first request, which stands for it (section 12.9).
 func (q *QP) established() {
 	e := q.endpoint
 	e.answered(q.dialogue)
@@ -220,7 +220,7 @@ func (e *Endpoint) takeREJ(p *dissector.Packet, body []byte) Verdict {
 	return VerdictAccepted
 }
 
-// Disconnect ends a connection that the connection manager made: DREQ, DREP (section 12.9.8). What is not done is
+// Disconnect ends a connection that the connection manager made: DREQ, DREP (section 12.9). What is not done is
 // flushed; EventDisconnected comes when the peer has answered.
 func (q *QP) Disconnect(now time.Duration) error {
 	d := q.dialogue

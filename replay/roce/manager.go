@@ -42,7 +42,7 @@ type dialogueKey struct {
 	remote  uint32
 }
 
-// manager is the connection manager of an endpoint: general services over QP 1 (section 13.5.2).
+// manager is the connection manager of an endpoint: general services over QP 1 (section 13.5).
 type manager struct {
 	dialogues map[uint32]*dialogue // by own communication ID
 	requests  map[dialogueKey]*dialogue
@@ -113,7 +113,7 @@ func (e *Endpoint) answered(d *dialogue) {
 	}
 }
 
-// expireDialogues says again what was not answered, and gives up what was said often enough (section 12.9.8).
+// expireDialogues says again what was not answered, and gives up what was said often enough (section 12.9).
 func (e *Endpoint) expireDialogues(now time.Duration) {
 	for _, d := range slices.Backward(e.manager.waiting) { // which may shrink behind the place
 		switch {

@@ -86,7 +86,7 @@ func (q *QP) sequenceNAK() {
 func (q *QP) execute(now time.Duration, p *dissector.Packet) Verdict {
 	opcode := p.BTH.Opcode
 	if q.under != (opcode.IsMiddle() || opcode.IsLast()) || q.under && q.opcode.IsSend() != opcode.IsSend() {
-		return q.refuse(infiniband.NAKInvalidRequest) // opcode sequence, section 9.7.4.1.2
+		return q.refuse(infiniband.NAKInvalidRequest) // opcode sequence, section 9.7.4.1
 	}
 	switch {
 	case opcode.IsReadRequest():
@@ -103,7 +103,7 @@ func (q *QP) execute(now time.Duration, p *dissector.Packet) Verdict {
 func (q *QP) executeData(now time.Duration, p *dissector.Packet) Verdict {
 	opcode, data := p.BTH.Opcode, p.Payload()
 	whole := opcode.IsFirst() || opcode.IsMiddle()
-	switch { // section 9.7.4.1.6
+	switch { // section 9.7.4.1
 	case whole && len(data) != q.config.MTU, len(data) > q.config.MTU, opcode.IsLast() && len(data) == 0:
 		return q.refuse(infiniband.NAKInvalidRequest)
 	}
