@@ -31,6 +31,8 @@ type Analysis struct {
 	current  *packetBlock
 	previous *packetBlock
 	flows    *flowBlock
+	paths    *recordBlock[pathRow]
+	streams  *recordBlock[streamRow]
 	late     map[uint64]flow.Flags // revisions of packets that are out of reach
 	rows     map[string]uint64     // by table, as added
 
@@ -47,6 +49,8 @@ func (s *Store) BeginAnalysis(ctx context.Context, capture uuid.UUID) (*Analysis
 		id:      capture,
 		current: takePacketBlock(),
 		flows:   newFlowBlock(),
+		paths:   newPathBlock(),
+		streams: newStreamBlock(),
 		late:    map[uint64]flow.Flags{},
 		rows:    map[string]uint64{},
 	}
@@ -79,13 +83,18 @@ func (a *Analysis) Revise(r flow.Revision) {
 	a.late[r.Number] = r.Flags
 }
 
-// Flow adds a flow. The record is not kept.
+// Flow adds a flow, with its paths and streams. The record is not kept.
 func (a *Analysis) Flow(ctx context.Context, r *flow.Record) error {
 	a.flows.append(r)
-	if a.flows.rows() < blockRows {
-		return nil
+	if m := r.MetaRoCE; m != nil {
+		for i := range m.Paths {
+			a.paths.append(&pathRow{flow: r, PathRecord: &m.Paths[i]})
+		}
+		for i := range m.Streams {
+			a.streams.append(&streamRow{flow: r, StreamRecord: &m.Streams[i]})
+		}
 	}
-	return a.sendFlows(ctx)
+	return a.handOver(ctx, blockRows)
 }
 
 // rotate sends the previous block and begins a new one.
@@ -104,18 +113,34 @@ func (a *Analysis) sendPackets(ctx context.Context, b *packetBlock) error {
 	if b == nil || b.rows() == 0 {
 		return nil
 	}
-	a.rows[packetsTable] += uint64(b.rows())
-	return a.store.packets.send(ctx, delivery{analysis: a, rows: &b.block, release: giveBack(b)})
+	return a.send(ctx, packetsTable, &b.block, giveBack(b))
 }
 
-func (a *Analysis) sendFlows(ctx context.Context) error {
-	if a.flows.rows() == 0 {
-		return nil
+// handOver sends the rows of the other tables, of those that have collected as many as least.
+func (a *Analysis) handOver(ctx context.Context, least int) error {
+	if b := a.flows; b.rows() >= least {
+		a.flows = newFlowBlock()
+		if err := a.send(ctx, flowsTable, &b.block, nil); err != nil {
+			return err
+		}
 	}
-	rows := a.flows
-	a.rows[flowsTable] += uint64(rows.rows())
-	a.flows = newFlowBlock()
-	return a.store.flows.send(ctx, delivery{analysis: a, rows: &rows.block, release: func() {}})
+	if b := a.paths; b.rows() >= least {
+		a.paths = newPathBlock()
+		if err := a.send(ctx, pathsTable, &b.block, nil); err != nil {
+			return err
+		}
+	}
+	if b := a.streams; b.rows() >= least {
+		a.streams = newStreamBlock()
+		return a.send(ctx, streamsTable, &b.block, nil)
+	}
+	return nil
+}
+
+// send hands rows to the table's writer; release, which may be nil, gives them back.
+func (a *Analysis) send(ctx context.Context, table string, rows *block, release func()) error {
+	a.rows[table] += uint64(rows.rows())
+	return a.store.writers[table].send(ctx, delivery{analysis: a, rows: rows, release: release})
 }
 
 // Err is why rows of the analysis could not be stored, nil as long as they could.
@@ -159,7 +184,7 @@ func (a *Analysis) Commit(ctx context.Context) error {
 		return err
 	}
 	a.current = takePacketBlock()
-	if err := a.sendFlows(ctx); err != nil {
+	if err := a.handOver(ctx, 1); err != nil {
 		return err
 	}
 	if err := a.flush(ctx); err != nil {
@@ -172,15 +197,15 @@ func (a *Analysis) Commit(ctx context.Context) error {
 		return fmt.Errorf("revise packets of capture %s: %w", a.id, err)
 	}
 	for _, table := range dataTables {
-		if err := a.check(ctx, table); err != nil {
+		if err := a.check(ctx, table.name); err != nil {
 			return err
 		}
 	}
 	// From here on there is no half way: a cancellation must not come between the tables.
 	ctx = context.WithoutCancel(ctx)
 	for _, table := range dataTables {
-		if err := a.publish(ctx, table); err != nil {
-			return fmt.Errorf("publish the %s of capture %s: %w", table, a.id, err)
+		if err := a.publish(ctx, table.name); err != nil {
+			return fmt.Errorf("publish the %s of capture %s: %w", table.name, a.id, err)
 		}
 	}
 	a.end()
@@ -225,15 +250,17 @@ func (a *Analysis) Abort(ctx context.Context) error {
 }
 
 func (a *Analysis) flush(ctx context.Context) error {
-	if err := a.store.packets.flush(ctx, a); err != nil {
-		return err
+	for _, table := range dataTables {
+		if err := a.store.writers[table.name].flush(ctx, a); err != nil {
+			return err
+		}
 	}
-	return a.store.flows.flush(ctx, a)
+	return nil
 }
 
 func (a *Analysis) dropStaging(ctx context.Context) error {
 	for _, table := range dataTables {
-		if err := a.store.dropPartition(ctx, a.store.staging(table), a.id); err != nil {
+		if err := a.store.dropPartition(ctx, a.store.staging(table.name), a.id); err != nil {
 			return err
 		}
 	}

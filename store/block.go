@@ -13,16 +13,41 @@ type field struct {
 	column
 }
 
+// lateField is a column that only packets of a rare kind fill.
+type lateField struct {
+	name string
+	lateColumn
+}
+
 // block is a run of rows of one table, column by column.
 type block struct {
 	captures proto.ColUUID
 	fields   []field
+	late     []lateField // have no rows, or some less than the fields, until a row needs them
 }
 
 func (b *block) rows() int { return b.fields[0].rows() }
 
+// lateInUse tells whether a row has filled the late columns. Without one they are left out of the insert, so that
+// rows of the usual kind pay nothing for them.
+func (b *block) lateInUse() bool { return len(b.late) > 0 && b.late[0].rows() > 0 }
+
+// fillLate gives the first rows that came without late columns NULL in them.
+func (b *block) fillLate(rows int) {
+	for i := range b.late {
+		b.late[i].pad(rows)
+	}
+}
+
 // appendFrom adds the rows of other, all of which belong to one capture.
 func (b *block) appendFrom(other *block, capture uuid.UUID) {
+	if other.lateInUse() {
+		b.fillLate(b.rows())
+		other.fillLate(other.rows())
+		for i := range b.late {
+			b.late[i].appendFrom(other.late[i].lateColumn)
+		}
+	}
 	for range other.rows() {
 		b.captures = append(b.captures, capture)
 	}
@@ -36,24 +61,27 @@ func (b *block) reset() {
 	for i := range b.fields {
 		b.fields[i].reset()
 	}
+	for i := range b.late {
+		b.late[i].reset()
+	}
 }
 
-// input is the block as ch-go sends it. It shares the block's memory.
-func (b *block) input() proto.Input {
-	input := make(proto.Input, 0, len(b.fields)+1)
+// input is the block as ch-go sends it, and the names of its columns. It shares the block's memory.
+func (b *block) input() (input proto.Input, names string) {
+	input = make(proto.Input, 0, 1+len(b.fields)+len(b.late))
 	input = append(input, proto.InputColumn{Name: "capture_id", Data: &b.captures})
 	for _, f := range b.fields {
 		input = append(input, proto.InputColumn{Name: f.name, Data: f.input()})
 	}
-	return input
-}
-
-// columnNames lists the columns for the INSERT statement.
-func (b *block) columnNames() string {
-	names := make([]string, 0, len(b.fields)+1)
-	names = append(names, "capture_id")
-	for _, f := range b.fields {
-		names = append(names, f.name)
+	if b.lateInUse() {
+		b.fillLate(b.rows())
+		for _, f := range b.late {
+			input = append(input, proto.InputColumn{Name: f.name, Data: f.input()})
+		}
 	}
-	return strings.Join(names, ", ")
+	quoted := make([]string, len(input))
+	for i := range input {
+		quoted[i] = identifier(input[i].Name)
+	}
+	return input, strings.Join(quoted, ", ")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/rocelens/rocelens/flow"
 )
 
 // column is one column of a block that is being filled. Its rows can be moved into another of its kind.
@@ -13,6 +15,12 @@ type column interface {
 	appendFrom(other column)
 	reset()
 	input() proto.ColInput
+}
+
+// lateColumn is a column that may lack the last of its rows until they are asked for.
+type lateColumn interface {
+	column
+	pad(rows int) // adds NULLs, or empty values, until there are as many rows
 }
 
 // values is a column without NULL.
@@ -65,6 +73,13 @@ func (c *nullable[S, E, P]) append(known bool, v E) {
 
 func (c *nullable[S, E, P]) rows() int { return len(c.data) }
 
+func (c *nullable[S, E, P]) pad(rows int) {
+	var zero E
+	for len(c.data) < rows {
+		c.append(false, zero)
+	}
+}
+
 func (c *nullable[S, E, P]) reset() { c.nulls, c.data = c.nulls[:0], c.data[:0] }
 
 func (c *nullable[S, E, P]) appendFrom(other column) {
@@ -84,12 +99,17 @@ func (c *nullable[S, E, P]) input() proto.ColInput {
 
 // Columns by element type.
 type (
+	uint8s  = values[proto.ColUInt8, uint8, *proto.ColUInt8]
 	int8s   = values[proto.ColInt8, int8, *proto.ColInt8]
 	uint16s = values[proto.ColUInt16, uint16, *proto.ColUInt16]
 	uint32s = values[proto.ColUInt32, uint32, *proto.ColUInt32]
 	uint64s = values[proto.ColUInt64, uint64, *proto.ColUInt64]
 	int64s  = values[proto.ColInt64, int64, *proto.ColInt64]
 	ipv6s   = values[proto.ColIPv6, proto.IPv6, *proto.ColIPv6]
+
+	uint16Arrays = arrays[proto.ColUInt16, uint16, *proto.ColUInt16]
+	uint32Arrays = arrays[proto.ColUInt32, uint32, *proto.ColUInt32]
+	uint64Arrays = arrays[proto.ColUInt64, uint64, *proto.ColUInt64]
 
 	nullBools   = nullable[proto.ColBool, bool, *proto.ColBool]
 	nullInt8s   = nullable[proto.ColInt8, int8, *proto.ColInt8]
@@ -108,8 +128,14 @@ type names struct {
 }
 
 func (c *names) append(code uint8) { c.codes = append(c.codes, code) }
-func (c *names) rows() int         { return len(c.codes) }
-func (c *names) reset()            { c.codes = c.codes[:0] }
+
+func (c *names) pad(rows int) {
+	for len(c.codes) < rows {
+		c.codes = append(c.codes, 0)
+	}
+}
+func (c *names) rows() int { return len(c.codes) }
+func (c *names) reset()    { c.codes = c.codes[:0] }
 
 func (c *names) appendFrom(other column) {
 	if o, ok := other.(*names); ok {
@@ -199,22 +225,31 @@ func macText(mac uint64) string {
 	return string(text)
 }
 
-// lists is an Array(UInt16) column.
-type lists struct {
+// arrays is a column of arrays of numbers.
+type arrays[S ~[]E, E any, P interface {
+	*S
+	proto.ColumnOf[E]
+}] struct {
 	ends proto.ColUInt64
-	data proto.ColUInt16
+	data S
 }
 
-func (c *lists) append(list []uint16) {
+func (c *arrays[S, E, P]) append(list []E) {
 	c.data = append(c.data, list...)
 	c.ends = append(c.ends, uint64(len(c.data)))
 }
 
-func (c *lists) rows() int { return len(c.ends) }
-func (c *lists) reset()    { c.ends, c.data = c.ends[:0], c.data[:0] }
+func (c *arrays[S, E, P]) rows() int { return len(c.ends) }
+func (c *arrays[S, E, P]) reset()    { c.ends, c.data = c.ends[:0], c.data[:0] }
 
-func (c *lists) appendFrom(other column) {
-	if o, ok := other.(*lists); ok {
+func (c *arrays[S, E, P]) pad(rows int) {
+	for len(c.ends) < rows {
+		c.append(nil)
+	}
+}
+
+func (c *arrays[S, E, P]) appendFrom(other column) {
+	if o, ok := other.(*arrays[S, E, P]); ok {
 		start := uint64(len(c.data))
 		c.data = append(c.data, o.data...)
 		for _, end := range o.ends {
@@ -223,7 +258,45 @@ func (c *lists) appendFrom(other column) {
 	}
 }
 
-func (c *lists) input() proto.ColInput { return &proto.ColArr[uint16]{Offsets: c.ends, Data: &c.data} }
+func (c *arrays[S, E, P]) input() proto.ColInput {
+	return &proto.ColArr[E]{Offsets: c.ends, Data: P(&c.data)}
+}
+
+// timeArrays is an Array(Nullable(DateTime64(9))) column.
+type timeArrays struct {
+	ends  proto.ColUInt64
+	times nullInt64s
+}
+
+// append adds an array of times in ns, those that are not known as NULL.
+func (c *timeArrays) append(list []flow.Count) {
+	for _, t := range list {
+		c.times.append(t.Known, int64(t.N))
+	}
+	c.ends = append(c.ends, uint64(c.times.rows()))
+}
+
+func (c *timeArrays) rows() int { return len(c.ends) }
+
+func (c *timeArrays) reset() {
+	c.ends = c.ends[:0]
+	c.times.reset()
+}
+
+func (c *timeArrays) appendFrom(other column) {
+	if o, ok := other.(*timeArrays); ok {
+		start := uint64(c.times.rows())
+		c.times.appendFrom(&o.times)
+		for _, end := range o.ends {
+			c.ends = append(c.ends, start+end)
+		}
+	}
+}
+
+func (c *timeArrays) input() proto.ColInput {
+	times := &proto.ColNullable[int64]{Nulls: c.times.nulls, Values: &c.times.data}
+	return proto.Alias(&proto.ColArr[proto.Nullable[int64]]{Offsets: c.ends, Data: times}, "Array("+nullableTimeType+")")
+}
 
 // counters is a Map(LowCardinality(String), UInt64) column that is filled with codes.
 type counters struct {

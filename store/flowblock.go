@@ -84,6 +84,7 @@ type flowBlock struct {
 	icrcUndetermined     uint64s
 	truncated            uint64s
 	malformed            uint64s
+	meta                 metaFlowColumns
 }
 
 func newFlowBlock() *flowBlock {
@@ -164,6 +165,7 @@ func newFlowBlock() *flowBlock {
 		{"truncated", &b.truncated},
 		{"malformed", &b.malformed},
 	}
+	b.late = b.meta.fields()
 	return b
 }
 
@@ -238,6 +240,10 @@ func (b *flowBlock) append(r *flow.Record) {
 	b.icrcUndetermined.append(r.ICRCUndetermined)
 	b.truncated.append(r.Truncated)
 	b.malformed.append(r.Malformed)
+	if r.MetaRoCE != nil {
+		b.fillLate(b.rows() - 1)
+		b.meta.append(r.MetaRoCE)
+	}
 }
 
 func applicationName(code uint8) string { return mad.Application(code).String() }

@@ -36,7 +36,23 @@ type FlowPage struct {
 // Flow is a row of the table flows.
 type Flow struct {
 	flow.Record
-	ThroughputBPS *float64 // bits per second on the wire, nil without times or span
+	ThroughputBPS *float64  // bits per second on the wire, nil without times or span
+	MetaRoCE      *MetaRoCE // nil for other protocols; stands for the record's own, whose paths and streams are rows elsewhere
+}
+
+// MetaRoCE is what a flow of MetaRoCE has beside the fields of every flow; see [flow.MetaRoCERecord].
+type MetaRoCE struct {
+	Profile                              string
+	Handshake                            string // unseen, requested, accepted, rejected
+	RejectReason                         string // empty when it was not rejected
+	DisconnectReason                     string // empty without a DISCONNECT in this direction
+	Requests                             uint64
+	AcceptTime                           flow.Count // ns
+	PathCount, PlaneCount, MTU, LinkRate flow.Count
+	InitialPSN, StreamCount, MaxWindow   flow.Count
+	Paths, Streams                       uint64 // rows of the tables paths and streams
+	UntrackedStreams, Probes             uint64 // packets
+	RateHint                             flow.Hint
 }
 
 // sortConnection sorts connections by their bytes, both directions together.
@@ -121,6 +137,28 @@ type flowRow struct {
 	Truncated        uint64            `ch:"truncated"`
 	Malformed        uint64            `ch:"malformed"`
 	Throughput       *float64          `ch:"throughput_bps"`
+
+	Profile          string  `ch:"profile"`
+	Handshake        string  `ch:"handshake"`
+	RejectReason     string  `ch:"reject_reason"`
+	DisconnectReason string  `ch:"disconnect_reason"`
+	Requests         *uint64 `ch:"connection_requests"`
+	AcceptTime       *uint64 `ch:"accept_time_ns"`
+	DeclaredPaths    *uint64 `ch:"declared_paths"`
+	DeclaredPlanes   *uint64 `ch:"declared_planes"`
+	DeclaredMTU      *uint64 `ch:"declared_mtu"`
+	LinkRate         *uint64 `ch:"link_rate_mbps"`
+	InitialPSN       *uint64 `ch:"initial_psn"`
+	DeclaredStreams  *uint64 `ch:"declared_streams"`
+	MaxWindow        *uint64 `ch:"max_window"`
+	Paths            *uint64 `ch:"paths_seen"`
+	Streams          *uint64 `ch:"streams_seen"`
+	UntrackedStreams *uint64 `ch:"untracked_stream_packets"`
+	Probes           *uint64 `ch:"probes"`
+	HintLast         *uint64 `ch:"rate_hint_last_mbps"`
+	HintMin          *uint64 `ch:"rate_hint_min_mbps"`
+	HintMax          *uint64 `ch:"rate_hint_max_mbps"`
+	HintUnlimited    *uint64 `ch:"rate_hint_unlimited"`
 }
 
 // enums are columns that are read as the number of their name.
@@ -137,7 +175,7 @@ func columnsOf(row any) string {
 			// The alias shadows the column in conditions: they have to say t. before it.
 			columns = append(columns, "CAST(t."+name+", 'Int8') AS "+name)
 		default:
-			columns = append(columns, "t."+name+" AS "+name)
+			columns = append(columns, "t."+identifier(name)+" AS "+identifier(name))
 		}
 	}
 	return strings.Join(columns, ", ")
@@ -262,7 +300,21 @@ func (r *flowRow) flow() Flow {
 	for code := range record.Naks {
 		record.Naks[code] = r.NaksByCode[nakCodeName(uint8(nakBase(record.Key.Service)+code))]
 	}
-	return Flow{Record: record, ThroughputBPS: r.Throughput}
+	return Flow{Record: record, ThroughputBPS: r.Throughput, MetaRoCE: r.metaRoCE()}
+}
+
+func (r *flowRow) metaRoCE() *MetaRoCE {
+	if r.Profile == "" {
+		return nil
+	}
+	return &MetaRoCE{
+		Profile: r.Profile, Handshake: r.Handshake, RejectReason: r.RejectReason, DisconnectReason: r.DisconnectReason,
+		Requests: count(r.Requests).N, AcceptTime: count(r.AcceptTime),
+		PathCount: count(r.DeclaredPaths), PlaneCount: count(r.DeclaredPlanes), MTU: count(r.DeclaredMTU), LinkRate: count(r.LinkRate),
+		InitialPSN: count(r.InitialPSN), StreamCount: count(r.DeclaredStreams), MaxWindow: count(r.MaxWindow),
+		Paths: count(r.Paths).N, Streams: count(r.Streams).N, UntrackedStreams: count(r.UntrackedStreams).N, Probes: count(r.Probes).N,
+		RateHint: flow.Hint{Last: count(r.HintLast), Min: count(r.HintMin), Max: count(r.HintMax), Unlimited: count(r.HintUnlimited).N},
+	}
 }
 
 // Flows lists flows of a capture. A sort order or filter that makes no sense is ErrBadRequest.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/flow"
 )
 
@@ -48,11 +49,12 @@ func VerdictOf(err error) Verdict {
 	}
 }
 
-// Codes of the column nak: 0 none, 1 RNR, 2 and up the NAK codes.
+// Codes of the column nak: 0 none, 1 RNR, 2 and up the NAK codes of RoCE, and behind these the reasons of MetaRoCE.
 const (
 	nakNone = iota
 	nakRNR
 	nakFirst
+	nakMetaRoCE = nakFirst + 32
 )
 
 // NakRNR is what the column nak has for an RNR NAK.
@@ -64,9 +66,11 @@ func nakName(code uint8) string {
 		return ""
 	case nakRNR:
 		return NakRNR
-	default:
-		return infiniband.NAKCode(code - nakFirst).String()
 	}
+	if code >= nakMetaRoCE {
+		return mr0.NAKReason(code - nakMetaRoCE).String()
+	}
+	return infiniband.NAKCode(code - nakFirst).String()
 }
 
 func layerName(code uint8) string {
@@ -149,7 +153,8 @@ type packetBlock struct {
 	payloadLength    nullUint16s
 	icrc             int8s
 	pauseClasses     nullUint8s
-	pauseQuanta      lists
+	pauseQuanta      uint16Arrays
+	meta             metaColumns
 }
 
 func newPacketBlock() *packetBlock {
@@ -228,6 +233,7 @@ func newPacketBlock() *packetBlock {
 		{"pause_classes", &b.pauseClasses},
 		{"pause_quanta", &b.pauseQuanta},
 	}
+	b.late = b.meta.fields()
 	return b
 }
 
@@ -236,9 +242,13 @@ func (b *packetBlock) append(p *dissector.Packet, decodeErr error, icrc dissecto
 	b.appendFrame(p, decodeErr, seen, offset)
 	b.appendLink(p)
 	b.appendNetwork(p)
-	b.appendBase(p)
-	b.appendExtended(p)
-	b.appendAcknowledge(p)
+	if p.Protocol == dissector.ProtocolMetaRoCE {
+		b.appendMetaRoCE(p, seen.Ack)
+	} else {
+		b.appendBase(p)
+		b.appendExtended(p)
+		b.appendAcknowledge(p)
+	}
 	b.icrc.append(int8(icrc))
 }
 

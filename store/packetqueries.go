@@ -101,15 +101,40 @@ type Packet struct {
 	ICRC             string     `ch:"icrc_name"`
 	PauseClasses     *uint8     `ch:"pause_classes"`
 	PauseQuanta      []uint16   `ch:"pause_quanta"`
+
+	// Of MetaRoCE.
+	PacketType    string   `ch:"packet_type"`
+	Path          *uint8   `ch:"path_id"`
+	Plane         *uint8   `ch:"plane_id"`
+	RTX           *bool    `ch:"rtx"`
+	Stream        *uint16  `ch:"stream_id"`
+	MessageOffset *uint32  `ch:"message_offset"`
+	MessageLength *uint32  `ch:"message_length"`
+	Timestamp     *uint32  `ch:"sender_timestamp"`
+	ReceiveIndex  *uint32  `ch:"receive_index"`
+	ReadID        *uint32  `ch:"read_id"`
+	AckNumber     *uint32  `ch:"ack_number"`
+	AckTrigger    string   `ch:"ack_trigger"`
+	CumulativePSN *uint32  `ch:"cumulative_psn"`
+	SACKFirst     []uint32 `ch:"sack.first"`
+	SACKLast      []uint32 `ch:"sack.last"`
+	EchoTimestamp *uint32  `ch:"echo_timestamp"`
+	AckDelay      *uint32  `ch:"ack_delay_ns"`
+	RateHint      *uint32  `ch:"rate_hint_mbps"` // nil also where the ACK sets no limit
+	CECount       *uint32  `ch:"ce_count"`
+	PacketCount   *uint32  `ch:"packet_count"`
+	RefusedPSN    *uint32  `ch:"refused_psn"`
+	InFlight      *uint32  `ch:"in_flight"`
+	RTT           *uint64  `ch:"rtt_ns"`
 }
 
 // packetColumns names the enumerations' columns anew, since an alias of a column's own name would shadow
 // it in conditions.
 var packetColumns = strings.NewReplacer(
-	"t.protocol_name", "toString(t.protocol)",
-	"t.verdict_name", "toString(t.verdict)",
-	"t.ecn_name", "toString(t.ecn)",
-	"t.icrc_name", "toString(t.icrc)",
+	"t.`protocol_name`", "toString(t.protocol)",
+	"t.`verdict_name`", "toString(t.verdict)",
+	"t.`ecn_name`", "toString(t.ecn)",
+	"t.`icrc_name`", "toString(t.icrc)",
 ).Replace(columnsOf(Packet{}))
 
 // findings are the conditions of packets with which something is the matter.

@@ -86,7 +86,7 @@ func wantFull() store.Packet {
 		VirtualAddress: new(uint64(0xffff_8000_0000_0001)), RemoteKey: new(uint32(0xdeadbeef)), DMALength: new(uint32(0xffffffff)),
 		AtomicOriginal: new(uint64(1<<64 - 1)), Syndrome: new(uint8(0x2e)), NAK: store.NakRNR, RNRTimer: new(uint64(1_280_000 / 2 * 2)),
 		MSN: new(uint32(0xfffff0)), Immediate: new(uint32(0x01020304)), InvalidateKey: new(uint32(0x05060708)),
-		PayloadLength: new(uint16(1021)), ICRC: "undetermined", PauseQuanta: []uint16{},
+		PayloadLength: new(uint16(1021)), ICRC: "undetermined", PauseQuanta: []uint16{}, SACKFirst: []uint32{}, SACKLast: []uint32{},
 	}
 }
 
@@ -145,15 +145,15 @@ func TestPacketsComeBackAsTheyWere(t *testing.T) {
 			PartitionKey: new(uint16(0)), FECN: new(false), BECN: new(false), DestinationQP: new(uint32(0)), AckRequest: new(false),
 			PSN: new(uint32(0)), VirtualAddress: new(uint64(1 << 63)), RemoteKey: new(uint32(9)), AtomicSwapOrAdd: new(uint64(10)),
 			AtomicCompare: new(uint64(11)), Syndrome: new(uint8(0x60)), NAK: "PSN sequence error", MSN: new(uint32(0)),
-			PayloadLength: new(uint16(0)), ICRC: "good", PauseQuanta: []uint16{},
+			PayloadLength: new(uint16(0)), ICRC: "good", PauseQuanta: []uint16{}, SACKFirst: []uint32{}, SACKLast: []uint32{},
 		},
 		{
 			Number: 9, Offset: 6000, CapturedLength: 64, OriginalLength: 64, Protocol: "pause", Verdict: "ok", ICRC: "not_checked",
-			PauseClasses: new(uint8(8)), PauseQuanta: []uint16{0, 0, 0, 0xffff, 0, 0, 0, 0},
+			PauseClasses: new(uint8(8)), PauseQuanta: []uint16{0, 0, 0, 0xffff, 0, 0, 0, 0}, SACKFirst: []uint32{}, SACKLast: []uint32{},
 		},
 		{
 			Number: 10, Offset: -1, OriginalLength: 60, Protocol: "other", Verdict: "not_rdma", Fault: page.Packets[3].Fault,
-			ICRC: "not_checked", PauseQuanta: []uint16{},
+			ICRC: "not_checked", PauseQuanta: []uint16{}, SACKFirst: []uint32{}, SACKLast: []uint32{},
 		},
 	}
 	want[0].RNRTimer = new(uint64(infiniband.Syndrome(0x2e).RNRTimer()))
@@ -276,7 +276,7 @@ func TestEveryColumnIsExplained(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(names, " "); got != "captures flows packets" {
+	if got := strings.Join(names, " "); got != "captures flows packets paths streams" {
 		t.Errorf("tables = %s", got)
 	}
 }

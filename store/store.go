@@ -23,9 +23,21 @@ import (
 const (
 	packetsTable = "packets"
 	flowsTable   = "flows"
+	pathsTable   = "paths"
+	streamsTable = "streams"
 )
 
-var dataTables = []string{packetsTable, flowsTable}
+// dataTables are these tables, and what their writers collect rows in. To add one takes an entry here, a migration and
+// a line in [Analysis] that hands its rows over.
+var dataTables = []struct {
+	name  string
+	batch func() *block
+}{
+	{packetsTable, func() *block { return &newPacketBlock().block }},
+	{flowsTable, func() *block { return &newFlowBlock().block }},
+	{pathsTable, func() *block { return &newPathBlock().block }},
+	{streamsTable, func() *block { return &newStreamBlock().block }},
+}
 
 // Account is a user of the database.
 type Account struct{ User, Password string }
@@ -116,8 +128,7 @@ type Store struct {
 	config  Config
 	version string
 	conn    driver.Conn
-	packets *writer
-	flows   *writer
+	writers map[string]*writer // by table
 	cancel  context.CancelFunc
 	reader  Account
 	http    *http.Client
@@ -152,10 +163,12 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
-	s.packets = newWriter(s.staging(packetsTable), &newPacketBlock().block, config, s.dial)
-	s.flows = newWriter(s.staging(flowsTable), &newFlowBlock().block, config, s.dial)
-	go s.packets.run(running)
-	go s.flows.run(running)
+	s.writers = make(map[string]*writer, len(dataTables))
+	for _, table := range dataTables {
+		w := newWriter(s.staging(table.name), table.batch(), config, s.dial)
+		s.writers[table.name] = w
+		go w.run(running)
+	}
 	return s, nil
 }
 
@@ -201,11 +214,11 @@ func newEnough(major, minor uint64) bool {
 func (s *Store) makeStaging(ctx context.Context) error {
 	for _, table := range dataTables {
 		for _, statement := range []string{
-			"DROP TABLE IF EXISTS " + s.staging(table) + " SYNC",
-			"CREATE TABLE " + s.staging(table) + " AS " + s.table(table),
+			"DROP TABLE IF EXISTS " + s.staging(table.name) + " SYNC",
+			"CREATE TABLE " + s.staging(table.name) + " AS " + s.table(table.name),
 		} {
 			if err := s.exec(ctx, statement); err != nil {
-				return fmt.Errorf("make the staging table of %s: %w", table, err)
+				return fmt.Errorf("make the staging table of %s: %w", table.name, err)
 			}
 		}
 	}
@@ -243,8 +256,9 @@ func (s *Store) dial(ctx context.Context) (*ch.Client, error) {
 // Close ends the writers and the connections. Analyses that are not committed are lost.
 func (s *Store) Close() error {
 	s.cancel()
-	<-s.packets.done
-	<-s.flows.done
+	for _, w := range s.writers {
+		<-w.done
+	}
 	s.http.CloseIdleConnections()
 	return s.conn.Close()
 }

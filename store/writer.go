@@ -17,7 +17,7 @@ import (
 type delivery struct {
 	analysis *Analysis
 	rows     *block
-	release  func()          // gives rows back
+	release  func()          // gives rows back; may be nil
 	flushed  chan<- struct{} // closed when nothing of the analysis is outstanding; its error is in the analysis
 }
 
@@ -102,7 +102,9 @@ func (w *writer) take(d delivery) {
 			w.batch.appendFrom(d.rows, d.analysis.id)
 			w.members[d.analysis] = struct{}{}
 		}
-		d.release()
+		if d.release != nil {
+			d.release()
+		}
 	}
 	if d.flushed != nil {
 		w.waiting = append(w.waiting, d.flushed)
@@ -138,9 +140,10 @@ func (w *writer) try(ctx context.Context, token string) error {
 		}
 		w.client = client
 	}
+	input, names := w.batch.input()
 	err := w.client.Do(ctx, ch.Query{
-		Body:  "INSERT INTO " + w.table + " (" + w.batch.columnNames() + ") VALUES",
-		Input: w.batch.input(),
+		Body:  "INSERT INTO " + w.table + " (" + names + ") VALUES",
+		Input: input,
 		Settings: []ch.Setting{
 			ch.SettingInt("async_insert", 0),
 			ch.SettingInt("insert_deduplicate", 1),
