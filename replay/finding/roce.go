@@ -288,8 +288,9 @@ var roceRules = [RoCERuleCount]Description{
 	},
 	RoCEReadResponseSequence: {
 		ID: "roce.read-response-sequence", Title: "an answer to a READ begins with FIRST and ends with LAST, or is one ONLY", Severity: Error,
-		Diverges: "a packet of the answer has an opcode that does not fit its place",
-		Source:   "IBTA vol. 1, 9.4.4 and 9.7.5.1.4", Next: "Firmware of the responder; path MTU at both ends.",
+		Diverges:     "a packet of the answer has an opcode that does not fit its place",
+		Undetermined: "an answer begins in the middle: the READ may have been asked for again from there, and the capture missed that",
+		Source:       "IBTA vol. 1, 9.4.4 and 9.7.5.1.4", Next: "Firmware of the responder; path MTU at both ends.",
 	},
 	RoCEReadResponseLength: {
 		ID: "roce.read-response-length", Title: "the answer to a READ holds the bytes that were asked for", Severity: Error,

@@ -22,7 +22,11 @@ type dialogue struct {
 	reads   reads
 	going   position // of the latest request packet
 	episode episode
-	holes   int // PSNs in the ring that were skipped and not yet seen
+	stuck   struct {
+		at    position
+		times uint32
+	}
+	holes int // PSNs in the ring that were skipped and not yet seen
 
 	// Responder.
 	heard    bool     // any answer was seen
@@ -44,8 +48,8 @@ type dialogue struct {
 	back    trip // to the requester and back
 
 	evidence struct {
-		goBackStart, nakIgnored, rnrEarly, ackedResent, timeoutEarly, timeoutLate, cnpIgnored, afterFatal finding.Evidence
-		ackUnsent, nakRepeated, nakMissing, nakOfAcked, ackOverGap, duplicate, ackRequest, cnpMissing     finding.Evidence
+		goBackStart, nakIgnored, rnrEarly, ackedResent, timeoutEarly, timeoutLate, cnpIgnored, afterFatal           finding.Evidence
+		ackUnsent, nakRepeated, nakMissing, nakOfAcked, ackOverGap, duplicate, ackRequest, readSequence, cnpMissing finding.Evidence
 	}
 	timeouts  trip     // between a packet and its repetition by the timer
 	goBack    uint64   // retransmissions that went on with the next PSN

@@ -16,6 +16,7 @@ type read struct {
 	length     uint32
 	known      bool // the RETH was captured
 	sure       bool // end is certain
+	begins     bool // so is start: what stands before it was seen, and so it is not the rest of an earlier request
 	atomic     bool
 	done       bool // its last answer was seen
 	copies     uint8
@@ -69,6 +70,7 @@ func (r *reads) waiting() (n int, oldest *read) {
 func (d *dialogue) ask(p position, e *event) position {
 	r := d.reads.add()
 	*r = read{start: p, end: p + 1, number: e.number, last: e.number, copies: 1, sure: true, atomic: e.opcode.IsAtomic()}
+	_, _, r.begins, _ = d.before(p)
 	d.depth(e)
 	if r.atomic {
 		return 1
@@ -198,25 +200,33 @@ func (d *dialogue) strangeResponse(q position, e *event) {
 func (d *dialogue) place(r *read, q position, e *event) {
 	first, last := q == r.start, q == r.end-1
 	o := e.opcode
-	ok := true
+	ok, begins := true, false
 	switch {
 	case o.IsOnly():
-		ok = last && (first || r.copies > 1)
+		ok, begins = last, !first
 	case o.IsFirst():
-		ok = !last && (first || r.copies > 1)
+		ok, begins = !last, !first
 	case o.IsMiddle():
-		ok = !last && !first
+		ok = !last && (!first || !r.begins)
 	case o.IsLast():
-		ok = last && !first
+		ok = last && (!first || !r.begins)
+	}
+	verdict := finding.Diverges
+	if ok && begins && r.copies == 1 { // as after a second request for the rest, which may have been missed
+		ok = false
+		d.evidence.readSequence.Add(true)
+		missed, _ := d.doubt()
+		verdict = d.evidence.readSequence.Verdict(min(0.5, missed))
 	}
 	if !ok {
-		d.c.find(d.answers(), finding.RoCEReadResponseSequence, finding.Diverges, e, packets(r.number, e.number), func(f *finding.Finding) {
+		d.c.find(d.answers(), finding.RoCEReadResponseSequence, verdict, e, packets(r.number, e.number), func(f *finding.Finding) {
 			f.Expected, f.Seen = placeName(first, last), o.String()
 			f.Sentence = fmt.Sprintf("Packet %d is %s; it is packet %d of the %d that answer the READ of packet %d.", e.number, o, q-r.start+1, r.end-r.start, r.number)
 		})
 		return
 	}
 	d.c.conforms(finding.RoCEReadResponseSequence)
+	d.evidence.readSequence.Add(false)
 	if !e.whole {
 		return
 	}

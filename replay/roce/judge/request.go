@@ -25,10 +25,10 @@ func (d *dialogue) request(e *event) {
 	}
 	if p >= d.next {
 		d.advance(p, e)
-	} else {
-		d.repeat(p, e)
+		d.going = p
+	} else if d.repeat(p, e) {
+		d.going = p
 	}
-	d.going = p
 	d.lengths(p, e)
 	d.observeData(e)
 }
@@ -158,6 +158,7 @@ func (d *dialogue) skip(p position, e *event) {
 func (d *dialogue) fill(s *slot, e *event) {
 	s.number, s.last, s.firstTime, s.time = e.number, e.number, e.time, e.time
 	s.opcode, s.length, s.copies = e.opcode, e.length, 1
+	s.ipID = e.packet.Network.ID
 	s.flags &^= slotTimed
 	if e.hasTime {
 		s.flags |= slotTimed

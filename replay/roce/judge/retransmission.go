@@ -30,8 +30,9 @@ const (
 // settled is how long reordering within the network lasts at most; a PSN that comes later was sent again.
 const settled = int64(500 * time.Microsecond)
 
-// repeat takes a request whose PSN was passed.
-func (d *dialogue) repeat(p position, e *event) {
+// repeat takes a request whose PSN was passed, and tells whether the requester sent it: a copy that the network made
+// is none of its doing.
+func (d *dialogue) repeat(p position, e *event) bool {
 	s := d.ring.find(p)
 	if s != nil && s.copies == 0 && d.late(p, s, e) {
 		d.holes--
@@ -40,7 +41,10 @@ func (d *dialogue) repeat(p position, e *event) {
 		d.sampled++
 		d.follows(p, s, e)
 		d.next = max(d.next, d.after(p, e))
-		return
+		return true
+	}
+	if d.copied(p, s, e) {
+		return false
 	}
 	if !d.episode.active || p <= d.going {
 		d.goBackTo(p, s, e)
@@ -56,7 +60,7 @@ func (d *dialogue) repeat(p position, e *event) {
 		d.follows(p, s, e)
 		d.next = max(d.next, d.after(p, e))
 	case s != nil:
-		d.again(p, s, e)
+		d.again(s, e)
 		if r != nil && e.opcode.IsReadRequest() {
 			d.askAgain(r, p, e)
 		} else if r != nil {
@@ -68,6 +72,22 @@ func (d *dialogue) repeat(p position, e *event) {
 	case r != nil && !e.opcode.IsAtomic():
 		d.inside(r, p, e)
 	}
+	return true
+}
+
+// copied tells whether what looks like a request sent again may be a copy that the network made of one: nothing asked
+// for it, it comes sooner than any timer runs out, and nothing in it is new.
+func (d *dialogue) copied(p position, s *slot, e *event) bool {
+	if s == nil || s.copies == 0 || s.opcode != e.opcode || s.length != e.length || d.nak.pending || d.rnr.pending {
+		return false
+	}
+	if !e.hasTime || s.flags&slotTimed == 0 || e.time-s.time >= settled {
+		return false
+	}
+	if e.packet.Network.Version == 4 && s.ipID != e.packet.Network.ID {
+		return false
+	}
+	return !d.episode.active || p <= d.going
 }
 
 // after is the first position behind a request that filled a hole.
@@ -87,7 +107,7 @@ func (d *dialogue) late(p position, s *slot, e *event) bool {
 }
 
 // again takes another copy of a request that was seen.
-func (d *dialogue) again(p position, s *slot, e *event) {
+func (d *dialogue) again(s *slot, e *event) {
 	same := s.opcode == e.opcode && (s.length == e.length || !e.whole)
 	if same || e.opcode.IsReadRequest() && s.opcode.IsReadRequest() {
 		d.c.conforms(finding.RoCERetransmissionDiffers)
@@ -101,35 +121,42 @@ func (d *dialogue) again(p position, s *slot, e *event) {
 		s.opcode, s.length = e.opcode, e.length
 	}
 	s.copies += min(1, 255-s.copies)
-	s.last = e.number
+	s.last, s.ipID = e.number, e.packet.Network.ID
 	if e.hasTime {
 		s.time = e.time
 	}
 	if e.packet.BTH.AckRequest {
 		s.flags |= slotAckRequest
 	}
-	d.retried(p, s, e)
 }
 
-// retried counts repetitions of what nobody answered.
+// retried counts how often the requester went back to one PSN: had anything behind it been acknowledged, it would
+// have gone back to a later one, and the count of retries begun anew.
 func (d *dialogue) retried(p position, s *slot, e *event) {
+	if d.stuck.at != p || d.stuck.times == 0 || d.rnr.pending {
+		d.stuck.at, d.stuck.times = p, 0
+	}
+	d.stuck.times++
 	a := d.agreed
-	if a == nil || !a.RetriesKnown || d.rnr.known || (d.ackSeen && p <= d.acked) {
+	if a == nil || !a.RetriesKnown || s == nil || s.copies == 0 {
 		return
 	}
-	if int(s.copies) <= int(a.Retries)+2 { // one more than allowed may be a copy that the network made
+	if d.stuck.times <= uint32(a.Retries)+1 { // one more than allowed may be a copy that the network made
 		d.c.conforms(finding.RoCERetries)
 		return
 	}
-	d.c.find(d.lane, finding.RoCERetries, finding.Diverges, e, packets(s.number, s.last), func(f *finding.Finding) {
-		f.Expected, f.Seen = fmt.Sprintf("%d retries, then an error", a.Retries), fmt.Sprintf("%d retries", s.copies-1)
-		f.Sentence = fmt.Sprintf("PSN %d was sent %d times without an answer; retry_cnt is %d.", e.psn, s.copies, a.Retries)
+	times := d.stuck.times
+	d.c.find(d.lane, finding.RoCERetries, finding.Diverges, e, packets(s.number, s.last, e.number), func(f *finding.Finding) {
+		f.Expected, f.Seen = fmt.Sprintf("%d retries, then an error", a.Retries), fmt.Sprintf("%d retries", times)
+		f.Sentence = fmt.Sprintf("The requester went back to PSN %d for the %dth time with packet %d, and nothing was acknowledged between; retry_cnt is %d.",
+			e.psn, times, e.number, a.Retries)
 	})
 }
 
 // goBackTo begins an episode: something made the requester go back.
 func (d *dialogue) goBackTo(p position, s *slot, e *event) {
 	d.episode = episode{active: true, start: p, number: e.number, cause: causeTimer}
+	d.retried(p, s, e)
 	ep := &d.episode
 	switch {
 	case d.rnr.pending && p <= d.rnr.at:
@@ -137,7 +164,9 @@ func (d *dialogue) goBackTo(p position, s *slot, e *event) {
 	case d.nak.pending:
 		ep.cause = causeNAK
 		ep.below = p < d.nak.at
-	case d.readsWaiting():
+	case d.nak.known && d.nak.at == p && e.time-d.nak.time < 20*max(d.back.max, int64(100*time.Microsecond)):
+		ep.cause = causeNAK // it had been on its way when an earlier one made the requester send the PSN again
+	case d.readsWaiting() || d.reads.find(p) != nil:
 		ep.cause = causeAnswers
 	}
 	if ep.cause == causeTimer {
@@ -148,7 +177,8 @@ func (d *dialogue) goBackTo(p position, s *slot, e *event) {
 	}
 }
 
-// readsWaiting tells whether a READ or atomic was not answered to its end: a lost answer makes the requester ask again.
+// readsWaiting tells whether a READ or atomic was not answered to its end. An answer that does not arrive, be it lost
+// before the vantage point or behind it, makes the requester ask again.
 func (d *dialogue) readsWaiting() bool {
 	n, _ := d.reads.waiting()
 	return n != 0

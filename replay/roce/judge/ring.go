@@ -16,7 +16,8 @@ type slot struct {
 	length    uint32
 	back      uint32 // place in its message, from 1; 0: the start of the message was not seen, or not all between
 	opcode    infiniband.Opcode
-	copies    uint8 // 0: a hole, skipped by what followed
+	ipID      uint16 // of the latest copy
+	copies    uint8  // 0: a hole, skipped by what followed
 	flags     slotFlags
 	used      bool
 }
