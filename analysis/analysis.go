@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/dissector/conversation"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/replay"
 )
@@ -89,6 +90,7 @@ type Analyzer struct {
 	cfg         Config
 	mu          sync.Mutex // held while a batch is tracked
 	tracker     *flow.Tracker
+	beginnings  *conversation.Tracker // which TCP connections are iWARP
 	packetSinks []PacketSink
 	flowSinks   []FlowSink
 	revisions   []RevisionSink
@@ -104,7 +106,7 @@ type Analyzer struct {
 
 // New returns an Analyzer. Each sink is a PacketSink, a FlowSink, a RevisionSink, or several of them.
 func New(cfg Config, sinks ...any) *Analyzer {
-	a := &Analyzer{cfg: cfg, beside: besideCounts{}}
+	a := &Analyzer{cfg: cfg, beside: besideCounts{}, beginnings: conversation.New()}
 	for _, s := range sinks {
 		if p, ok := s.(PacketSink); ok {
 			a.packetSinks = append(a.packetSinks, p)

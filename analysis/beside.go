@@ -114,7 +114,7 @@ func classify(p *dissector.Packet) besideKey {
 	}
 	if p.Network.Version != 0 {
 		switch p.Network.Protocol {
-		case 6:
+		case protocolTCP:
 			return besideKey{besideTCP, 0}
 		case 17:
 			if p.Fault.Reason == dissector.ReasonNotRoCE {

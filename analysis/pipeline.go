@@ -101,6 +101,9 @@ func (s *stage) take(frames []capture.Frame) (err error) {
 	return err
 }
 
+// protocolTCP is the IP protocol of what may be iWARP.
+const protocolTCP = 6
+
 func (s *stage) group(frames []capture.Frame) error {
 	for i := range frames {
 		s.errs[i] = s.decode(&frames[i], &s.packets[i])
@@ -109,6 +112,9 @@ func (s *stage) group(frames []capture.Frame) error {
 	a.tracker.Warm(s.packets[:len(frames)])
 	for i := range frames {
 		p := &s.packets[i]
+		if p.Network.Protocol == protocolTCP {
+			s.errs[i] = a.beginnings.Observe(p, s.errs[i])
+		}
 		icrc := dissector.ICRCNotChecked
 		if flow.Tracks(p) && !a.cfg.SkipICRC {
 			icrc = dissector.VerifyICRC(p)

@@ -10,7 +10,7 @@
 //     GENEVE, GRE, ERSPAN I to III, IP in IP, SRv6. A Packet has the innermost headers and the outermost IP header.
 //   - IPv4 with options and fragments, IPv6 with extension headers, MAC control frames (802.3x, PFC).
 //   - Protocols beside RoCE that are recognised and not decoded, so that they are not taken for it: MRC, UET,
-//     veRoCE, and iWARP where a connection starts.
+//     veRoCE, and iWARP where a connection starts; package conversation knows the rest of it.
 //
 // Four answers are kept apart, because they send a user to four different places: the capture cut the
 // packet ([ErrTruncated]), the packet contradicts its own protocol ([ErrMalformed]), the packet uses
@@ -28,6 +28,7 @@
 //   - infiniband: the transport headers, opcodes, syndromes and PSN arithmetic
 //   - metaroce: the wire profiles of MetaRoCE
 //   - mad: the messages that set connections up and take them down
+//   - conversation: what connections carry, learnt from the packets that set them up
 //   - tree: a packet as a tree of named fields, for people and as JSON
 //   - filter: a language that selects packets by these fields
 //   - build: the reverse, frames from descriptions

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 )
 
 // MaxLayers is how many headers of one frame a Packet remembers. A frame with more is unsupported.
@@ -26,6 +27,10 @@ type Meta struct {
 	// is MetaRoCEProfile, and mr0 when that is zero.
 	MetaRoCEPort    uint16
 	MetaRoCEProfile MetaRoCEProfile
+
+	// Application is what the packet's connection carries, of which its bytes say nothing. Decode leaves it alone;
+	// package conversation fills it in.
+	Application mad.Application
 }
 
 // Address is an IPv6 address or an IPv4 address mapped into IPv6 (::ffff:a.b.c.d), and for RoCEv1 the GID.
@@ -111,8 +116,8 @@ type LRH struct {
 }
 
 // Packet is everything that the dissector learnt from one frame. A field is meaningful when its layer is
-// in Layers, an extended header when its bit is in Has; otherwise it is zero. Only Decode writes a Packet:
-// it clears no more than what an earlier Decode set.
+// in Layers, an extended header when its bit is in Has; otherwise it is zero. Only Decode, and behind
+// it a conversation.Tracker, write a Packet: Decode clears no more than what an earlier one set.
 type Packet struct {
 	Meta Meta
 	Data []byte // the captured bytes; aliases Decode's argument

@@ -12,6 +12,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/pcapfile"
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/conversation"
 	"github.com/rocelens/rocelens/dissector/filter"
 	"github.com/rocelens/rocelens/dissector/tree"
 )
@@ -99,17 +100,17 @@ func (c *dissectCommand) open(ctx context.Context, std *streams) (*pcapfile.Sour
 }
 
 // matcher tells whether a packet is to be printed.
-type matcher func(p *dissector.Packet, decoded error) bool
+type matcher func(p *dissector.Packet, decoded error, comments []string) bool
 
 func (c *dissectCommand) match() (matcher, error) {
 	if c.Filter == "" {
-		return func(*dissector.Packet, error) bool { return true }, nil
+		return func(*dissector.Packet, error, []string) bool { return true }, nil
 	}
 	f, err := filter.Compile(c.Filter)
 	if err != nil {
 		return nil, fmt.Errorf("filter %q: %w", c.Filter, err)
 	}
-	return f.Match, nil
+	return f.MatchCommented, nil
 }
 
 func (c *dissectCommand) printer(w io.Writer) packetPrinter {
@@ -133,6 +134,7 @@ func (c *dissectCommand) print(ctx context.Context, source capture.Source, match
 		batch   capture.Batch
 		p       dissector.Packet
 		printed uint64
+		tracker = conversation.New() // sees every packet, so that it knows what those that are printed carry
 	)
 	comments := func(uint64) []string { return nil }
 	if c, ok := source.(interface{ Comments(number uint64) []string }); ok {
@@ -154,11 +156,8 @@ func (c *dissectCommand) print(ctx context.Context, source capture.Source, match
 		if err := guard(func() {
 			for i := range batch.Frames {
 				f := &batch.Frames[i]
-				if c.Packet != 0 && f.Number != c.Packet {
-					continue
-				}
-				decoded := decodeFrame(f, &p)
-				if !match(&p, decoded) {
+				decoded := tracker.Observe(&p, decodeFrame(f, &p))
+				if c.Packet != 0 && f.Number != c.Packet || !match(&p, decoded, comments(f.Number)) {
 					continue
 				}
 				if failed = out.packet(&p, decoded, comments(f.Number)); failed != nil {

@@ -96,9 +96,51 @@ func TestMatch(t *testing.T) {
 		{"neg-dns-sport4791.pcap", "roce", 0},
 		{"sit-padcnt.pcap", "infiniband.pad == 00:00:00", 2},
 		{"sit-padcnt.pcap", "infiniband.pad == 0000", 1},
+		{base, "frame.number in {1, 3 .. 5, 17}", 5},
+		{base, "frame.number in {3.. 5}", 3},
+		{base, "frame.number in {3 ..5}", 3},
+		{base, "frame.number not in {3..5}", 14},
+		{base, "vlan.id not in {1}", 0}, // no packet has one
+		{base, "ip.src in {10.0.0.2 .. 10.0.0.9}", 7},
+		{base, "ip.src in {10.0.0.2..10.0.0.9, 10.0.0.1}", 17},
+		{base, "ip.src == 10.0.0.1 xor udp.port == 4791", 7},
+		{base, "roce ^^ infiniband.deth", 12},
+		{base, "infiniband.bth.psn & 1", 6},
+		{base, "infiniband.bth.opcode & 0xe0 == 0x60", 5},
+		{base, "infiniband.bth.opcode & 0xe0 in {0x60, 0x80}", 5},
+		{base, "eth.src[0:3] == 02:00:00", 17},
+		{base, "eth.src[5] == 01", 17},
+		{base, "eth.addr[4-5] == 00:01 && eth.src[:2] == 0200", 17},
+		{base, "ip[0] == 45", 17},
+		{base, "infiniband.bth[0] == 64", 5},
+		{base, "infiniband.payload[60000] == 00", 0},
+		{base, "infiniband.payload[0:2] != 0000", 8},
+		{base, "frame contains 12:b7", 17},
+		{base, `frame contains "no such text"`, 0},
+		{base, "eth.src contains 00:01", 17},
+		{base, `infiniband.invariant.crc.status matches "^GOOD$"`, 17},
+		{base, `infiniband.invariant.crc.status ~ "o{2}"`, 17},
+		{base, `infiniband.invariant.crc.status contains "oo"`, 17},
+		{base, `frame.comment`, 0},
 	}
 	for _, tt := range tests {
 		assert.Equal(t, tt.want, matching(t, tt.capture, tt.filter), "%s: %s", tt.capture, tt.filter)
+	}
+}
+
+// Comments are not the packet's own, and are asked about like its text.
+func TestMatchCommented(t *testing.T) {
+	var p dissector.Packet
+	frame := framefile.Read(t, filepath.Join("..", "testdata", "base-cm-send-write-read.pcap"))[0]
+	decodeErr := dissector.Decode(frame.Data, frame.Meta, &p)
+	for text, want := range map[string]bool{
+		"frame.comment": true, "!frame.comment": false, `frame.comment == "it stalls here"`: true, `frame.comment == "it stalls"`: false,
+		`frame.comment contains "stalls" and roce`: true, `frame.comment matches "STALLS? h"`: true, `frame.comment in {"a", "second"}`: true,
+		`frame.comment != "second"`: false, `frame.comment contains second`: true,
+	} {
+		f, err := Compile(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, f.MatchCommented(&p, decodeErr, []string{"it stalls here", "second"}), text)
 	}
 }
 
@@ -114,6 +156,12 @@ func TestMatchAgreesWithTshark(t *testing.T) {
 		{"sit-nak-all.pcap", "infiniband.aeth.syndrome >= 0x60 && !(infiniband.aeth.syndrome.error_code == 0)"},
 		{"enc-vxlan.pcap", "vxlan.vni == 5001 && ip.src == 10.9.0.0/16 && ip.src != 10.0.0.2"},
 		{"rocev2-ipv6.pcap", "ipv6.flow == 0x12345 and ipv6.dst == fd00::/8 and udp.port == 4791"},
+		{"base-cm-send-write-read.pcap", "infiniband.bth.psn in {20480 .. 20482} and ip.src == 10.0.0.1"},
+		{"base-cm-send-write-read.pcap", "infiniband.bth.opcode & 0x20 or eth.src[3:3] == 00:00:02"},
+		{"base-cm-send-write-read.pcap", "frame contains 12:b7:00:2c or eth.src[5] == 02"},
+		{"base-cm-send-write-read.pcap", "frame.number not in {3..5, 7}"},
+		{"base-cm-send-write-read.pcap", "ip.src in {10.0.0.2 .. 10.0.0.9} and udp contains 12:b7"},
+		{"base-cm-send-write-read.pcap", `frame matches "rocelens" or frame[0:2] == 02:00`},
 	} {
 		path := filepath.Join("..", "testdata", tt.capture)
 		out, err := exec.CommandContext(t.Context(), tshark, "-r", path, "-Y", tt.filter).Output()
@@ -133,8 +181,23 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"infiniband.bth.opcod == 1", `column 1: expected a known field such as infiniband.bth.opcode, found "infiniband.bth.opcod"`},
 		{"zebra", `column 1: expected a known field, found "zebra"`},
 		{"vlan.id == ", `column 12: expected a number, decimal or 0x… after "==", found the end`},
+		{"vlan.id == 3 & cnp", `column 14: expected "and", "or" or the end, found "&"`},
 		{"vlan.id = 3", `column 9: expected "==", found "="`},
-		{"vlan.id == 3 & cnp", `column 14: expected "&&", found "&"`},
+		{"roce | cnp", `column 6: expected "||", found "|"`},
+		{"vlan.id contains 3", `column 9: expected another comparison, since vlan.id is neither text nor bytes, found "contains"`},
+		{"frame contains zz", `column 16: expected text in quotation marks or bytes such as 00:1f after "contains", found "zz"`},
+		{"frame matches 1", `column 15: expected a regular expression in quotation marks after "matches", found "1"`},
+		{`frame matches "("`, `column 15: expected a regular expression (RE2), found the text "("`},
+		{"eth.src[x] == 02", `column 9: expected bytes such as 0:3, found "x"`},
+		{"eth.src[2:0] == 02", `column 9: expected bytes such as 0:3, found "2:0"`},
+		{"eth.src[0:2 == 02", `column 13: expected "]", found "=="`},
+		{"eth.src[] == 02", `column 9: expected bytes such as 0:3, found "]"`},
+		{"vlan.id[0] == 02", `column 8: expected a comparison, since vlan.id is not made of bytes, found "["`},
+		{"ip.src & 1", `column 8: expected a comparison, since ip.src has no bits, found "&"`},
+		{"vlan.id & x", `column 11: expected a number, decimal or 0x…, found "x"`},
+		{"vlan.id not 3", `column 9: expected "and", "or" or the end, found "!"`},
+		{"vlan.id in {3 .. x}", `column 13: expected a range such as 100..200, found "3..x"`},
+		{"cnp[0] == 1", `column 4: expected "and", "or" or the end, since cnp has no value, found "["`},
 		{"vlan.id == x", `column 12: expected a number, decimal or 0x…, found "x"`},
 		{"vlan.id == 010", `column 12: expected a number, decimal or 0x…, found "010"`},
 		{"vlan == 3", `column 6: expected "and", "or" or the end, since vlan has no value, found "=="`},
@@ -215,6 +278,9 @@ func TestDirectAnswersAreTheTrees(t *testing.T) {
 				direct++
 				wanted := []value(nil)
 				s.inTree(name, kind, func(v *value) bool {
+					if kind == KindPresence {
+						v.bytes = nil // that it is there is all that is asked
+					}
 					wanted = append(wanted, *v)
 					return false
 				})
@@ -243,7 +309,8 @@ func TestFieldsAreListedOnce(t *testing.T) {
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
 		"roce", "not (cnp or vlan)", "infiniband.bth.psn in {1..5, 0x10}", `rocelens.malformed == "a\"b"`,
-		"ip.addr == 10.0.0.0/8 && !(eth.src == 02:00:00:00:00:01)", "frame.time_epoch >= 1.5", "((", "=", "\"", "vlan.id == 99999999999999999999",
+		"ip.addr == 10.0.0.0/8 && !(eth.src == 02:00:00:00:00:01)", "frame.time_epoch >= 1.5", "((", "eth.src[0:3] == 02:00:00 xor frame contains 12:b7", `frame matches "a.*b"`,
+		"ip.src not in {10.0.0.1 .. 10.0.0.9} or infiniband.bth.psn & 3 == 1", "=", "\"", "vlan.id == 99999999999999999999",
 	} {
 		f.Add(seed)
 	}

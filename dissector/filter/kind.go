@@ -48,6 +48,12 @@ func (k Kind) expects() string {
 // ordered tells whether values of the kind can be less or greater.
 func (k Kind) ordered() bool { return k == KindNumber || k == KindTime }
 
+// ranged tells whether a set may have ranges of them.
+func (k Kind) ranged() bool { return k.ordered() || k == KindAddress }
+
+// hasBytes tells whether values of the kind are known as the bytes that they are.
+func (k Kind) hasBytes() bool { return k == KindBytes || k == KindMAC || k == KindPresence }
+
 // Field is a name that filters know.
 type Field struct {
 	Name string

@@ -23,7 +23,7 @@ const (
 	tokenEnd tokenKind = iota
 	tokenWord
 	tokenString
-	tokenOperator // ( ) { } , ! && || == != < <= > >=
+	tokenOperator // ( ) { } [ ] , ! && || ^^ & == != < <= > >= in contains matches
 )
 
 // token is a piece of a filter; the words for operators are operators already.
@@ -47,7 +47,8 @@ func (t token) describe() string {
 
 // spelled are the operators that can be written as words.
 var spelled = map[string]string{
-	"and": "&&", "or": "||", "not": "!", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "in": "in",
+	"and": "&&", "or": "||", "xor": "^^", "not": "!", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "in": "in",
+	"contains": "contains", "matches": "matches", "bitwise_and": "&",
 }
 
 // lex cuts a filter into tokens, the last of which is tokenEnd.
@@ -83,7 +84,11 @@ func next(text string, i int) (token, int, error) {
 		}
 		return t, n, nil
 	}
-	for _, operator := range [...]string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(", ")", "{", "}", ","} {
+	if rest[0] == '~' {
+		t.kind, t.text = tokenOperator, "matches"
+		return t, 1, nil
+	}
+	for _, operator := range [...]string{"&&", "||", "^^", "==", "!=", "<=", ">=", "<", ">", "!", "&", "(", ")", "{", "}", "[", "]", ","} {
 		if strings.HasPrefix(rest, operator) {
 			t.kind, t.text = tokenOperator, operator
 			return t, len(operator), nil
@@ -91,7 +96,7 @@ func next(text string, i int) (token, int, error) {
 	}
 	found := fmt.Sprintf("%q", string([]rune(rest)[:1]))
 	switch rest[0] {
-	case '=', '&', '|':
+	case '=', '|', '^':
 		twice := rest[:1] + rest[:1]
 		return t, 0, &SyntaxError{Column: t.column, Expected: fmt.Sprintf("%q", twice), Found: found}
 	}

@@ -1,8 +1,10 @@
 package filter
 
 import (
+	"bytes"
 	"errors"
 	"net/netip"
+	"regexp"
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
@@ -22,8 +24,12 @@ type (
 
 	// field asks whether the packet has one of the fields.
 	field struct {
-		names []string
-		kind  Kind
+		names   []string
+		kind    Kind
+		content bool    // its bytes are asked for
+		part    *part   // of its bytes, or nil for the whole
+		sliced  Kind    // what it is part of
+		mask    *uint64 // of its bits, or nil for all
 	}
 	comparison struct {
 		field    field
@@ -35,6 +41,19 @@ type (
 		from, to value
 	}
 	anyOf []expression
+	oneOf struct{ left, right expression }
+
+	// masked asks whether one of some bits is set.
+	masked struct{ field field }
+	// inside asks for bytes somewhere in the field.
+	inside struct {
+		field field
+		bytes []byte
+	}
+	pattern struct {
+		field      field
+		expression *regexp.Regexp
+	}
 )
 
 func (e either) match(s *subject) bool   { return e.left.match(s) || e.right.match(s) }
@@ -63,7 +82,27 @@ func (e comparison) match(s *subject) bool {
 }
 
 func (e within) match(s *subject) bool {
-	return s.any(e.field, func(v *value) bool { return v.number >= e.from.number && v.number <= e.to.number })
+	return s.any(e.field, func(v *value) bool {
+		if e.field.kind == KindAddress {
+			a, from, to := v.prefix.Addr(), e.from.prefix.Addr(), e.to.prefix.Addr()
+			return a.BitLen() == from.BitLen() && from.Compare(a) <= 0 && a.Compare(to) <= 0
+		}
+		return v.number >= e.from.number && v.number <= e.to.number
+	})
+}
+
+func (e oneOf) match(s *subject) bool { return e.left.match(s) != e.right.match(s) }
+
+func (e masked) match(s *subject) bool {
+	return s.any(e.field, func(v *value) bool { return v.number != 0 })
+}
+
+func (e inside) match(s *subject) bool {
+	return s.any(e.field, func(v *value) bool { return bytes.Contains(v.content(e.field.kind), e.bytes) })
+}
+
+func (e pattern) match(s *subject) bool {
+	return s.any(e.field, func(v *value) bool { return e.expression.Match(v.content(e.field.kind)) })
 }
 
 func (e anyOf) match(s *subject) bool {
@@ -80,18 +119,58 @@ type subject struct {
 	packet *dissector.Packet
 	err    error
 	root   *tree.Node
+
+	comments []string // about it, from the capture
 }
+
+// fieldComment has values that are no part of the packet.
+const fieldComment = "frame.comment"
 
 // any tells whether the packet has one of the fields with a value for which test holds.
 func (s *subject) any(f field, test func(*value) bool) bool {
+	kind := f.kind
+	if f.part != nil {
+		kind = f.sliced
+	}
+	if f.part != nil || f.mask != nil {
+		whole := test
+		test = func(v *value) bool {
+			part := *v
+			if f.mask != nil {
+				part.number &= *f.mask
+			}
+			if f.part != nil {
+				cut, ok := f.part.of(v.content(kind))
+				if !ok {
+					return false
+				}
+				part.bytes = cut
+			}
+			return whole(&part)
+		}
+	}
 	for _, name := range f.names {
+		if name == fieldComment {
+			for _, text := range s.comments {
+				if test(&value{text: text}) {
+					return true
+				}
+			}
+			continue
+		}
+		if kind == KindPresence && f.content {
+			if s.inTree(name, kind, test) {
+				return true
+			}
+			continue
+		}
 		if v, present, known := s.direct(name); known {
 			if present && test(&v) {
 				return true
 			}
 			continue
 		}
-		if s.inTree(name, f.kind, test) {
+		if s.inTree(name, kind, test) {
 			return true
 		}
 	}
@@ -108,7 +187,9 @@ func (s *subject) inTree(name string, kind Kind, test func(*value) bool) bool {
 			return true
 		}
 		v, ok := value{}, kind == KindPresence
-		if !ok {
+		if ok {
+			v.bytes = s.packet.Data[min(n.Offset, len(s.packet.Data)):]
+		} else {
 			v, ok = fromTree(kind, n.Value)
 		}
 		found = ok && test(&v)

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/rocelens/rocelens/dissector"
 )
@@ -37,8 +36,11 @@ func Compile(text string) (*Filter, error) {
 func (f *Filter) String() string { return f.text }
 
 // Match tells whether the filter selects a packet. It takes what [dissector.Decode] filled in and returned.
-func (f *Filter) Match(p *dissector.Packet, err error) bool {
-	s := subject{packet: p, err: err}
+func (f *Filter) Match(p *dissector.Packet, err error) bool { return f.MatchCommented(p, err, nil) }
+
+// MatchCommented is Match for a packet about which people wrote something into the capture: frame.comment.
+func (f *Filter) MatchCommented(p *dissector.Packet, err error, comments []string) bool {
+	s := subject{packet: p, err: err, comments: comments}
 	return f.root.match(&s)
 }
 
@@ -64,11 +66,21 @@ func expected(t token, what string) error {
 }
 
 func (p *parser) or() (expression, error) {
-	left, err := p.and()
+	left, err := p.xor()
 	for err == nil && p.take("||") {
 		var right expression
-		right, err = p.and()
+		right, err = p.xor()
 		left = either{left, right}
+	}
+	return left, err
+}
+
+func (p *parser) xor() (expression, error) {
+	left, err := p.and()
+	for err == nil && p.take("^^") {
+		var right expression
+		right, err = p.and()
+		left = oneOf{left, right}
 	}
 	return left, err
 }
@@ -124,16 +136,12 @@ func (p *parser) question() (expression, error) {
 		}
 		return nil, expected(t, what)
 	}
-	f := field{names: names, kind: kind}
-	if kind == KindPresence {
-		return f, p.noComparison(t)
-	}
-	return p.comparison(f)
+	return p.about(field{names: names, kind: kind})
 }
 
 // noComparison refuses to compare what has no value.
 func (p *parser) noComparison(name token) error {
-	if t := p.peek(); isComparison(t) {
+	if t := p.peek(); isComparison(t) || t.text == "[" || t.text == "&" {
 		return expected(t, fmt.Sprintf(`"and", "or" or the end, since %s has no value`, name.text))
 	}
 	return nil
@@ -144,23 +152,70 @@ func isComparison(t token) bool {
 		return false
 	}
 	switch t.text {
-	case "==", "!=", "<", "<=", ">", ">=", "in":
+	case "==", "!=", "<", "<=", ">", ">=", "in", "contains", "matches":
 		return true
 	}
 	return false
 }
 
-func (p *parser) comparison(f field) (expression, error) {
+// about reads what is asked about a field: whether it is there, or about its value, some of its bytes or bits.
+func (p *parser) about(f field) (expression, error) {
+	if p.take("[") {
+		if !f.kind.hasBytes() {
+			return nil, expected(p.tokens[p.at-1], fmt.Sprintf("a comparison, since %s is not made of bytes", f.names[0]))
+		}
+		var err error
+		if f.part, err = p.part(); err != nil {
+			return nil, err
+		}
+		f.kind, f.sliced, f.content = KindBytes, f.kind, true
+	}
+	if t := p.peek(); p.take("&") {
+		if f.kind != KindNumber {
+			return nil, expected(t, fmt.Sprintf("a comparison, since %s has no bits", f.names[0]))
+		}
+		mask, err := p.value(f, "&")
+		if err != nil {
+			return nil, err
+		}
+		f.mask = &mask.number
+	}
 	operator := p.peek()
+	negated := operator.kind == tokenOperator && operator.text == "!" && p.at+1 < len(p.tokens) && p.tokens[p.at+1].text == "in"
+	if negated { // "not in"
+		p.at++
+		operator = p.peek()
+	}
 	if !isComparison(operator) {
+		if f.mask != nil {
+			return masked{f}, nil
+		}
 		return f, nil
 	}
-	p.at++
-	if operator.text == "in" {
-		return p.membership(f)
+	if f.kind == KindPresence && operator.text != "contains" && operator.text != "matches" {
+		return nil, p.noComparison(token{text: f.names[0]})
 	}
-	if operator.text != "==" && operator.text != "!=" && !f.kind.ordered() {
-		return nil, expected(operator, fmt.Sprintf(`"==", "!=" or "in", since %s has no order`, f.names[0]))
+	p.at++
+	e, err := p.comparison(f, operator)
+	if negated && err == nil {
+		return both{f, negation{e}}, nil
+	}
+	return e, err
+}
+
+func (p *parser) comparison(f field, operator token) (expression, error) {
+	switch operator.text {
+	case "in":
+		return p.membership(f)
+	case "contains":
+		return p.contains(f, operator)
+	case "matches":
+		return p.matches(f, operator)
+	case "==", "!=":
+	default:
+		if !f.kind.ordered() {
+			return nil, expected(operator, fmt.Sprintf(`"==", "!=" or "in", since %s has no order`, f.names[0]))
+		}
 	}
 	v, err := p.value(f, operator.text)
 	if err != nil {
@@ -193,22 +248,11 @@ func (p *parser) membership(f field) (expression, error) {
 	}
 	var set anyOf
 	for {
-		if t := p.peek(); t.kind == tokenWord && f.kind.ordered() && strings.Contains(t.text, "..") {
-			low, high, _ := strings.Cut(t.text, "..")
-			from, okFrom := parseValue(f.kind, low)
-			to, okTo := parseValue(f.kind, high)
-			if !okFrom || !okTo {
-				return nil, expected(t, "a range such as 100..200")
-			}
-			p.at++
-			set = append(set, within{f, from, to})
-		} else {
-			v, err := p.value(f, "{")
-			if err != nil {
-				return nil, err
-			}
-			set = append(set, comparison{f, "==", v})
+		member, err := p.member(f)
+		if err != nil {
+			return nil, err
 		}
+		set = append(set, member)
 		if p.take("}") {
 			return set, nil
 		}
@@ -216,40 +260,4 @@ func (p *parser) membership(f field) (expression, error) {
 			return nil, expected(p.peek(), `"," or "}"`)
 		}
 	}
-}
-
-// closest is the known name that differs least from a misspelt one, if it differs in no more than two letters.
-func closest(text string) string {
-	const most, longest = 2, 64
-	best, name := most+1, ""
-	if len(text) > longest {
-		return ""
-	}
-	for _, f := range Fields() {
-		if d := distance(text, f.Name); d < best {
-			best, name = d, f.Name
-		}
-	}
-	return name
-}
-
-// distance is how many letters have to be put in, left out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -16,6 +16,19 @@ type value struct {
 	bytes  []byte
 }
 
+// content is what the value consists of, for those who look into it.
+func (v *value) content(kind Kind) []byte {
+	switch kind {
+	case KindText:
+		return []byte(v.text)
+	case KindMAC:
+		b, _ := parseBytes(v.text) // it was made of six
+		return b
+	default:
+		return v.bytes
+	}
+}
+
 // parseValue reads a value of a kind from a filter.
 func parseValue(kind Kind, text string) (value, bool) {
 	switch kind {

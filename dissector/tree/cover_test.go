@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/conversation"
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/internal/framefile"
 	"github.com/rocelens/rocelens/dissector/mad"
@@ -145,18 +146,25 @@ func FuzzBuild(f *testing.F) {
 		frames := framefile.Read(f, file)
 		if len(frames) > 0 {
 			frame := frames[min(3, len(frames)-1)]
-			f.Add(frame.Data, uint16(frame.Meta.LinkType), frame.Meta.FCSLength, uint32(len(frame.Data)))
+			f.Add(frame.Data, uint16(frame.Meta.LinkType), frame.Meta.FCSLength, uint32(len(frame.Data)), uint8(0))
 		}
 	}
 	g := &generator{f, rand.New(rand.NewPCG(1, 1))}
 	for _, data := range append(g.metaFrames(30), g.brokenFrames(30)...) {
-		f.Add(data, uint16(dissector.LinkTypeEthernet), uint8(0), uint32(len(data)))
+		f.Add(data, uint16(dissector.LinkTypeEthernet), uint8(0), uint32(len(data)), uint8(0))
 	}
-	f.Add(bytes.Repeat([]byte{0x45}, 80), uint16(228), uint8(4), uint32(0))
-	f.Fuzz(func(t *testing.T, frame []byte, link uint16, fcs uint8, wire uint32) {
+	tracker := conversation.New()
+	for _, frame := range applications(f) {
+		var p dissector.Packet
+		_ = tracker.Observe(&p, dissector.Decode(frame.Data, frame.Meta, &p))
+		f.Add(frame.Data, uint16(frame.Meta.LinkType), uint8(0), uint32(len(frame.Data)), uint8(p.Meta.Application))
+	}
+	f.Add(bytes.Repeat([]byte{0x45}, 80), uint16(228), uint8(4), uint32(0), uint8(0))
+	f.Fuzz(func(t *testing.T, frame []byte, link uint16, fcs uint8, wire uint32, application uint8) {
 		var p dissector.Packet
 		err := dissector.Decode(frame, dissector.Meta{
 			LinkType: dissector.LinkType(link), FCSLength: fcs % 9, OriginalLength: wire,
+			Application: mad.Application(application % 6),
 		}, &p)
 		root := tree.Build(&p, err)
 		checkTree(t, frame, root)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/conversation"
 	"github.com/rocelens/rocelens/dissector/internal/framefile"
 	"github.com/rocelens/rocelens/dissector/tree"
 )
@@ -28,6 +29,11 @@ var goldens = []struct {
 	{"cm-and-write", "base-cm-send-write-read.pcap", []uint64{1, 6, 7}}, // management datagram, WRITE First and its successor
 	{"cm-messages", "cm-messages.pcap", []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}},
 	{"cm-reject", "sit-cm-reject.pcap", []uint64{2}},
+	{"nfs", "applications.pcap", []uint64{4, 6, 8}},
+	{"smb-direct", "applications.pcap", []uint64{13, 14, 16}},
+	{"iser", "applications.pcap", []uint64{20, 21}},
+	{"nvme", "applications.pcap", []uint64{25, 26, 27, 28, 29}},
+	{"unknown-application", "applications.pcap", []uint64{33}}, // the bytes of one, on a port that is nobody's
 	{"read", "sit-read.pcap", []uint64{2, 3}},
 	{"roce-vectors", "scapy-roce-vectors.pcap", []uint64{2, 3, 4, 6}}, // IPv6, CNP, RoCEv1, a bad ICRC
 	{"atomics", "sit-atomics.pcap", []uint64{1, 2}},
@@ -62,11 +68,12 @@ func TestGoldenTrees(t *testing.T) {
 		t.Run(g.name, func(t *testing.T) {
 			var got bytes.Buffer
 			var p dissector.Packet
+			tracker := conversation.New()
 			for _, f := range framefile.Read(t, filepath.Join("..", "testdata", g.capture)) {
+				err := tracker.Observe(&p, dissector.Decode(f.Data, f.Meta, &p))
 				if !slices.Contains(g.frames, f.Meta.Number) {
 					continue
 				}
-				err := dissector.Decode(f.Data, f.Meta, &p)
 				line := tree.Summary(&p, err)
 				got.WriteString(line.Source + " > " + line.Destination + "  " + line.Protocol + "  " + line.Info + "\n")
 				require.NoError(t, tree.WriteText(&got, tree.Build(&p, err)))

@@ -20,7 +20,7 @@ import (
 // metaCapture are the frames of testdata/metaroce-mr0.pcap: the life of a connection, then what is wrong or unusual.
 func metaCapture(t *testing.T) []framefile.Frame {
 	t.Helper()
-	c := &conversation{t: t}
+	c := &exchanges{t: t}
 	conn := func(id uint32) mr0.CONN {
 		return mr0.CONN{
 			SourceConnID: id, PathCount: 2, PlaneCount: 1, MTU: 4096, LinkRate: 400_000, InitialPSN: 10, StreamCount: 16, MaxWindow: 256, Nonce: 0x1122334455667788,

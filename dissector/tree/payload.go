@@ -27,6 +27,7 @@ func byteCount(n int) string {
 func (b *builder) payload(l dissector.Layer) *Node {
 	n := b.bytes("Payload", b.payloadField(), l)
 	b.cutPayload(n)
+	b.application(n, l)
 	return n
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,7 +73,7 @@ func encoded(tb testing.TB, n *tree.Node) []byte {
 			return big
 		}
 		big = big[8-n.Length:]
-		if n.Field == "erf.ts" {
+		if n.Field == "erf.ts" || strings.HasPrefix(n.Field, "smb_direct.") || strings.HasPrefix(n.Field, "nvme.") {
 			slices.Reverse(big)
 		}
 		return big

@@ -140,6 +140,9 @@ func transportSummary(info *strings.Builder, p *dissector.Packet) {
 	if p.Has&infiniband.HasIETH != 0 {
 		fmt.Fprintf(info, " invalidate R_Key=0x%08x", p.IETH.RemoteKey)
 	}
+	if text := applicationSummary(p); text != "" {
+		info.WriteString(" " + text)
+	}
 	if h.AckRequest {
 		info.WriteString(" [ack request]")
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 )
 
-// conversation makes frames between two hosts, each of which has chosen a connection id.
-type conversation struct {
+// exchanges makes frames between two hosts, each of which has chosen a connection id.
+type exchanges struct {
 	t      *testing.T
 	port   uint16 // 0: the profile's
 	frames [][]byte
@@ -23,7 +23,7 @@ type conversation struct {
 
 const clientID, serverID = 0xc1, 0x5e
 
-func (c *conversation) add(fromClient bool, p mr0.Packet, payload int) {
+func (c *exchanges) add(fromClient bool, p mr0.Packet, payload int) {
 	c.t.Helper()
 	client, server := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	f := build.Frame{Source: client, Destination: server, SourcePort: 50_000, DestinationPort: c.port, MetaRoCE: &p, Payload: make([]byte, payload)}
@@ -39,7 +39,7 @@ func (c *conversation) add(fromClient bool, p mr0.Packet, payload int) {
 	c.frame(f)
 }
 
-func (c *conversation) frame(f build.Frame) {
+func (c *exchanges) frame(f build.Frame) {
 	c.t.Helper()
 	b, err := f.AppendTo(nil)
 	require.NoError(c.t, err)
@@ -47,7 +47,7 @@ func (c *conversation) frame(f build.Frame) {
 }
 
 // write is a packet of ten bytes of the client's message, which has a hundred.
-func (c *conversation) write(psn, timestamp, offset uint32, path uint8, flags mr0.Flags) {
+func (c *exchanges) write(psn, timestamp, offset uint32, path uint8, flags mr0.Flags) {
 	if offset == 0 {
 		flags |= mr0.FlagFirst
 	}
@@ -57,7 +57,7 @@ func (c *conversation) write(psn, timestamp, offset uint32, path uint8, flags mr
 	}, 10)
 }
 
-func (c *conversation) ack(path uint8, next, echo uint32, sack ...int) {
+func (c *exchanges) ack(path uint8, next, echo uint32, sack ...int) {
 	p := mr0.Packet{CH: mr0.CH{Type: mr0.TypeACK, PathID: path}, ACKH: mr0.ACKH{CumulativePSN: next, EchoTimestamp: echo}}
 	for _, i := range sack {
 		p.ACKH.SACK.Set(i)
@@ -66,7 +66,7 @@ func (c *conversation) ack(path uint8, next, echo uint32, sack ...int) {
 }
 
 // links are what the plugin says that packets have to do with each other, by the number of the frame.
-func (c *conversation) links(args ...string) map[int]string {
+func (c *exchanges) links(args ...string) map[int]string {
 	names := []string{"metaroce.connection", "metaroce.acknowledged_in", "metaroce.retransmission_of", "metaroce.duplicate_of"}
 	all := map[int]string{}
 	for i, row := range withPlugin(c.t, writePcap(c.t, asFrames(c.frames)), names, append([]string{"-2"}, args...)...) {
@@ -82,7 +82,7 @@ func (c *conversation) links(args ...string) map[int]string {
 }
 
 // exchange is a message that loses packets: PSN 11 and 13 of path 0, and 101 of path 1, which path 0 carries then.
-func (c *conversation) exchange() {
+func (c *exchanges) exchange() {
 	c.write(10, 1000, 0, 0, 0)
 	c.write(12, 1002, 20, 0, 0)
 	c.write(12, 1002, 20, 0, 0) // duplicated by the network
@@ -126,12 +126,12 @@ func want(before ...string) map[int]string {
 // The plugin links packets with the ACK that first covered them, and with those that they repeat.
 func TestMetaRoCELinksInTshark(t *testing.T) {
 	// Which of two connection ids belong together is seen from the echoed timestamps alone.
-	c := &conversation{t: t}
+	c := &exchanges{t: t}
 	c.exchange()
 	require.Empty(t, cmp.Diff(want(), c.links()))
 
 	// Another port is one that a preference names.
-	c = &conversation{t: t, port: 6000}
+	c = &exchanges{t: t, port: 6000}
 	c.exchange()
 	require.Empty(t, cmp.Diff(want(), c.links("-o", "metaroce.port:6000")))
 	require.Empty(t, strings.Join(slices.Collect(maps.Values(c.links())), ""), "nobody said that port 6000 is MetaRoCE's")
@@ -139,14 +139,14 @@ func TestMetaRoCELinksInTshark(t *testing.T) {
 
 // A handshake tells which connection ids belong together, and so does a DISCONNECT.
 func TestMetaRoCEHandshakeInTshark(t *testing.T) {
-	c := &conversation{t: t}
+	c := &exchanges{t: t}
 	c.add(true, mr0.Packet{CH: mr0.CH{Type: mr0.TypeConnReq}, CONN: mr0.CONN{SourceConnID: clientID, PathCount: 1, PlaneCount: 1, MTU: 256}}, 0)
 	c.add(false, mr0.Packet{CH: mr0.CH{Type: mr0.TypeConnRep}, CONN: mr0.CONN{SourceConnID: serverID, PathCount: 1, PlaneCount: 1, MTU: 256}}, 0)
 	c.write(10, 1, 0, 0, 0)
 	c.ack(0, 11, 0) // of a packet that the capture does not have
 	require.Equal(t, map[int]string{1: "connection 0", 2: "connection 0", 3: "connection 0, acknowledged_in 4", 4: "connection 0"}, c.links())
 
-	c = &conversation{t: t}
+	c = &exchanges{t: t}
 	c.write(10, 1, 0, 0, 0)
 	c.ack(0, 11, 0)
 	c.add(false, mr0.Packet{CH: mr0.CH{Type: mr0.TypeDisconnect}, DISC: mr0.DISC{SourceConnID: serverID}}, 0)
@@ -156,7 +156,7 @@ func TestMetaRoCEHandshakeInTshark(t *testing.T) {
 
 // Path sequence numbers pass the end of their circle.
 func TestMetaRoCELinksWrapInTshark(t *testing.T) {
-	c := &conversation{t: t}
+	c := &exchanges{t: t}
 	last := ^uint32(0)
 	c.write(last-1, 1, 0, 0, 0)
 	c.write(last, 2, 10, 0, 0)

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/conversation"
 	"github.com/rocelens/rocelens/dissector/filter"
 	"github.com/rocelens/rocelens/dissector/internal/framefile"
 	"github.com/rocelens/rocelens/dissector/tree"
@@ -237,11 +238,15 @@ func collect(t *testing.T, files ...string) []framefile.Frame {
 	t.Helper()
 	var frames []framefile.Frame
 	for _, file := range files {
+		tracker := conversation.New()
 		for _, f := range framefile.Read(t, file) {
 			var p dissector.Packet
-			if err := dissector.Decode(f.Data, f.Meta, &p); err != nil && p.Fault.Reason == dissector.ReasonLinkType {
+			err := dissector.Decode(f.Data, f.Meta, &p)
+			if err != nil && p.Fault.Reason == dissector.ReasonLinkType {
 				continue
 			}
+			_ = tracker.Observe(&p, err) // for the application
+			f.Meta.Application = p.Meta.Application
 			if !f.Meta.HasTime {
 				f.Meta.Time, f.Meta.HasTime = captured, true
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
+	"github.com/rocelens/rocelens/dissector/mad"
 )
 
 // deliberateTransport are the differences in InfiniBand's headers and in what decides that there are any.
@@ -118,7 +119,7 @@ var deliberateTransport = []difference{
 	{
 		"A payload that looks like RPC-over-RDMA or another protocol", "another protocol's fields; malformed, without ICRC, when they do not fit", "payload and ICRC",
 		"IBTA volume 1, chapter 9: a SEND carries any bytes, from none on; nothing in it names a protocol",
-		inCaptures | inGenerated,
+		inOwn | inCaptures | inGenerated,
 		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
 			headers := 0
 			for _, l := range p.Layers {
@@ -128,7 +129,16 @@ var deliberateTransport = []difference{
 			}
 			return (row["_ws.malformed"] != "" && field == "infiniband.invariant.crc") ||
 				(p.IsRDMA() && strings.HasPrefix(field, "arp.")) ||
+				(p.Meta.Application == mad.ApplicationUnknown && strings.HasPrefix(field, "rpcordma.")) ||
 				(strings.HasPrefix(field, "eth.") && strings.Count(row["eth.type"], ",") >= headers) // a further one, in the payload
+		},
+	},
+	{
+		"Capsules of NVMe over Fabrics", "the fields of the command, and of a completion those of the command that it recalls", "the words that every command and completion has",
+		"NVM Express base specification 1.4, sections 4.2 and 4.6; what a word means depends on the queue and on other packets",
+		inOwn | inCaptures,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return p.Meta.Application == mad.ApplicationNVMe && strings.HasPrefix(field, "nvme.") && row[field] == ""
 		},
 	},
 	{
