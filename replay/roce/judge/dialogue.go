@@ -26,7 +26,9 @@ type dialogue struct {
 		at    position
 		times uint32
 	}
-	holes int // PSNs in the ring that were skipped and not yet seen
+	idSteps int // new requests in a row whose IP identification was not that of the one before
+	lastID  uint16
+	holes   int // PSNs in the ring that were skipped and not yet seen
 
 	// Responder.
 	heard    bool     // any answer was seen

@@ -103,6 +103,12 @@ func (d *dialogue) checkMTU(e *event, lane int) {
 func (d *dialogue) advance(p position, e *event) {
 	d.skip(p, e)
 	d.open = false
+	if id := e.packet.Network.ID; e.packet.Network.Version == 4 && id != d.lastID {
+		d.idSteps++
+		d.lastID = id
+	} else {
+		d.idSteps = 0
+	}
 	if d.ahead.pending {
 		d.sentAfterAck(p, e)
 	}

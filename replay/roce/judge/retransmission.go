@@ -75,10 +75,19 @@ func (d *dialogue) repeat(p position, e *event) bool {
 	return true
 }
 
+// enoughSteps is how many requests in a row must have had different IP identifications before equal ones mean a copy.
+const enoughSteps = 8
+
 // copied tells whether what looks like a request sent again may be a copy that the network made of one: nothing asked
 // for it, it comes sooner than any timer runs out, and nothing in it is new.
 func (d *dialogue) copied(p position, s *slot, e *event) bool {
-	if s == nil || s.copies == 0 || s.opcode != e.opcode || s.length != e.length || d.nak.pending || d.rnr.pending {
+	if s == nil || s.copies == 0 || s.opcode != e.opcode || s.length != e.length {
+		return false
+	}
+	if d.idSteps >= enoughSteps && s.ipID == e.packet.Network.ID {
+		return true // the sender gives each packet an identification of its own
+	}
+	if d.nak.pending || d.rnr.pending {
 		return false
 	}
 	if !e.hasTime || s.flags&slotTimed == 0 || e.time-s.time >= settled {
@@ -310,7 +319,7 @@ func (d *dialogue) waited(s *slot, e *event) {
 	waited := e.time - from
 	d.timeouts.add(waited)
 	a := d.agreed
-	if a == nil || !a.AckTimeoutKnown || a.AckTimeout == 0 || waited < 0 {
+	if a == nil || !a.AckTimeoutKnown || a.AckTimeout == 0 || waited < settled { // so soon, it may be a copy
 		return
 	}
 	missed, lost := d.doubt()
