@@ -17,32 +17,37 @@ const acceptPause = 20 * time.Millisecond
 // door is what clients connect to instead of the engine. ClickHouse 26.7 in this form aborts when a connection is reset
 // while it writes, which any client does that leaves with an answer unread: by a cancelled query, or by dying. The door
 // lets the engine see an orderly end and reads what is left.
-type door struct{ listener *net.TCPListener }
+type door struct {
+	listener *net.TCPListener
+	admit    func(net.Conn) []byte // reads the client's first bytes for the engine; nil when it is turned away
+}
 
 // doors are those of the native protocol and of HTTP.
 type doors struct{ native, http door }
 
-func openDoors(nativePort, httpPort uint) (doors, error) {
-	native, err := openDoor(context.Background(), nativePort)
+func openDoors(nativePort, httpPort uint, native guard) (doors, error) {
+	n, err := openDoor(context.Background(), nativePort)
 	if err != nil {
 		return doors{}, err
 	}
-	http, err := openDoor(context.Background(), httpPort)
+	n.admit = native.admit
+	h, err := openDoor(context.Background(), httpPort)
 	if err != nil {
-		return doors{}, errors.Join(err, native.listener.Close())
+		return doors{}, errors.Join(err, n.listener.Close())
 	}
-	return doors{native, http}, nil
+	h.admit = func(net.Conn) []byte { return []byte{} }
+	return doors{n, h}, nil
 }
 
 // lead reads the engine's ports, leads clients there, tells the doors' ports on standard output, and tells whether the
 // engine had any.
-func (d doors) lead(listening io.Reader) bool {
+func (d doors) lead(listening io.Reader, engine net.IP) bool {
 	var native, http int
 	if _, err := fmt.Fscanf(listening, "%d\t%d\n", &native, &http); err != nil {
 		return false
 	}
-	go d.native.serve(native)
-	go d.http.serve(http)
+	go d.native.serve(&net.TCPAddr{IP: engine, Port: native})
+	go d.http.serve(&net.TCPAddr{IP: engine, Port: http})
 	_, err := fmt.Printf("%d\t%d\n", d.native.port(), d.http.port())
 	return err == nil
 }
@@ -57,16 +62,15 @@ func openDoor(ctx context.Context, port uint) (door, error) {
 	if err != nil {
 		return door{}, fmt.Errorf("listen: %w", err)
 	}
-	return door{listener.(*net.TCPListener)}, nil //nolint:forcetypeassert // what tcp4 gives
+	return door{listener: listener.(*net.TCPListener)}, nil //nolint:forcetypeassert // what tcp4 gives
 }
 
 func (d door) port() int {
 	return d.listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // what tcp4 gives
 }
 
-// serve leads clients to the engine's port for as long as the process lives.
-func (d door) serve(enginePort int) {
-	address := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}
+// serve leads clients to the engine's address for as long as the process lives.
+func (d door) serve(address *net.TCPAddr) {
 	for {
 		client, err := d.listener.AcceptTCP()
 		if errors.Is(err, net.ErrClosed) {
@@ -76,19 +80,26 @@ func (d door) serve(enginePort int) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		go pass(client, address)
+		go d.pass(client, address)
 	}
 }
 
 // pass carries bytes both ways. How a direction ends tells nothing that the other side does not learn from its end.
-func pass(client *net.TCPConn, address *net.TCPAddr) {
+func (d door) pass(client *net.TCPConn, address *net.TCPAddr) {
+	first := d.admit(client)
+	if first == nil {
+		_ = client.Close()
+		return
+	}
 	engine, err := net.DialTCP("tcp4", nil, address)
 	if err != nil {
 		_ = client.Close()
 		return
 	}
 	go func() {
-		_, _ = io.Copy(engine, client)
+		if _, err := engine.Write(first); err == nil {
+			_, _ = io.Copy(engine, client)
+		}
 		_ = engine.CloseWrite()
 	}()
 	if _, err := io.Copy(client, engine); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"strconv"
@@ -15,7 +16,7 @@ import (
 )
 
 // serve runs the engine's command line in this process and returns when standard input has ended.
-func serve(library, config, data string, doors doors) error {
+func serve(library, config, data string, engine net.IP, doors doors) error {
 	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return fmt.Errorf("the ClickHouse library does not load: %w", err)
@@ -48,7 +49,7 @@ func serve(library, config, data string, doors doors) error {
 		return err
 	}
 	told := make(chan bool, 1)
-	go func() { told <- doors.lead(listening) }()
+	go func() { told <- doors.lead(listening, engine) }()
 	last := make(chan string, 1)
 	go func() { last <- relay(said, original) }()
 

@@ -2,7 +2,8 @@
 // from its shared library and serves the native protocol and HTTP until its standard input ends. Once it
 // listens it writes one line to standard output: the port of the native protocol, a tab, the port of HTTP.
 //
-// The engine itself listens on ports of its own choice, which nobody is told of: see door.
+// The engine itself listens on ports of its own choice, at an address of the loopback interface that nobody is told of:
+// see door, and guard for who is let through it.
 //
 // Its life hangs on that pipe alone. When the parent closes it, or dies in whatever way, the engine shuts
 // down in order and the process exits 0. Signals from the keyboard are ignored for that reason.
@@ -14,6 +15,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,13 +33,15 @@ func run(args []string) error {
 	library := flags.String("library", "", "path of libchdb.so")
 	config := flags.String("config", "", "path of ClickHouse's config.xml")
 	data := flags.String("data", "", "directory that the database lives in")
+	users := flags.String("users", "", "path of ClickHouse's users.xml; who is not in it with a password is not let in")
+	engine := flags.String("engine-host", "127.0.0.1", "address of the loopback interface that the configuration lets the engine listen on")
 	confined := flags.String("confine", "", "`directory` outside of which no file can be read or written, apart from what the system's libraries need; empty: no confinement")
 	native := flags.Uint("native-port", 0, "port of the native protocol on 127.0.0.1; 0: the system chooses")
 	http := flags.Uint("http-port", 0, "port of HTTP; 0: the system chooses")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	for _, required := range []struct{ name, value string }{{"library", *library}, {"config", *config}, {"data", *data}} {
+	for _, required := range []struct{ name, value string }{{"library", *library}, {"config", *config}, {"data", *data}, {"users", *users}} {
 		if required.value == "" {
 			return fmt.Errorf("flag --%s is missing", required.name)
 		}
@@ -57,9 +61,17 @@ func run(args []string) error {
 			return err
 		}
 	}
-	doors, err := openDoors(*native, *http)
+	guard, err := readGuard(*users)
 	if err != nil {
 		return err
 	}
-	return serve(*library, *config, *data, doors)
+	host := net.ParseIP(*engine)
+	if !host.IsLoopback() {
+		return fmt.Errorf("flag --engine-host: %s is no address of the loopback interface", *engine)
+	}
+	doors, err := openDoors(*native, *http, guard)
+	if err != nil {
+		return err
+	}
+	return serve(*library, *config, *data, host, doors)
 }

@@ -29,7 +29,7 @@ type child struct {
 
 // launch starts a process and waits until it says that it listens.
 func (s *Server) launch(ctx context.Context, tcpPort, httpPort uint16) (*child, error) {
-	if err := s.layout.writeConfig(); err != nil {
+	if err := s.layout.writeConfig(s.engineHost); err != nil {
 		return nil, err
 	}
 	file, err := os.Create(filepath.Join(s.layout.logs(), "stderr.log"))
@@ -44,7 +44,9 @@ func (s *Server) launch(ctx context.Context, tcpPort, httpPort uint16) (*child, 
 	c.command = exec.Command(s.options.Program, //nolint:gosec,noctx // our own program; it outlives ctx and ends by its stdin
 		"--library", s.options.Library,
 		"--config", s.layout.config(),
+		"--users", s.layout.users(),
 		"--data", s.layout.database(),
+		"--engine-host", s.engineHost,
 		"--confine", s.layout.root,
 		"--native-port", strconv.Itoa(int(tcpPort)),
 		"--http-port", strconv.Itoa(int(httpPort)))

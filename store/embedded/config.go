@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"text/template"
 	"time"
@@ -33,7 +35,7 @@ const configTemplate = `<clickhouse>
     <size>8M</size>
     <count>2</count>
   </logger>
-  <listen_host>127.0.0.1</listen_host>
+  <listen_host>{{.Host}}</listen_host>
   <tcp_port>0</tcp_port>
   <http_port>0</http_port>
   <users_config>{{xml .Users}}</users_config>
@@ -150,8 +152,9 @@ func (l layout) make() error {
 	return nil
 }
 
-func (l layout) writeConfig() error {
+func (l layout) writeConfig(host string) error {
 	return render(configXML, l.config(), map[string]any{
+		"Host":         host,
 		"LogDirectory": l.logs(),
 		"Users":        l.users(),
 	})
@@ -186,6 +189,17 @@ func render(source *template.Template, path string, values any) error {
 func hash(password string) string {
 	sum := sha256.Sum256([]byte(password))
 	return hex.EncodeToString(sum[:])
+}
+
+// randomLoopback is an address of this machine's loopback interface that whoever scans 127.0.0.1 does not meet. Only Linux
+// has all of 127.0.0.0/8 there.
+func randomLoopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return net.IPv4(127, b[0], b[1], 2+b[2]%250).String()
 }
 
 func randomPassword() string { return rand.Text() + rand.Text() }

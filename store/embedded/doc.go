@@ -6,4 +6,9 @@
 // another, may only SELECT from the service's database, within limits that it cannot raise. The engine's
 // command line itself runs as "default", which cannot have a password there; it may have one session only,
 // and that is taken before the first port is listened on, so nobody else can be default.
+//
+// The engine ends when a client fails before it is logged in, be it by a port scan. So clients meet the program's own
+// listeners, which let nobody through but those users with their passwords; the engine itself listens at an address of
+// the loopback interface that is drawn at each start. A program of this machine that looks for that address finds it and
+// can end the engine, which is then started again; it can read nothing.
 package embedded

@@ -27,6 +27,7 @@ type Server struct {
 	readerPassword  string
 	tcpPort         uint16
 	httpPort        uint16
+	engineHost      string // where the engine listens; clients come in by 127.0.0.1
 	confined        bool
 
 	serviceLock *os.File
@@ -53,6 +54,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		layout:          layout{root: options.Data},
 		servicePassword: randomPassword(),
 		readerPassword:  randomPassword(),
+		engineHost:      randomLoopback(),
 		done:            make(chan struct{}),
 	}
 	if err := s.prepare(ctx); err != nil {

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/rocelens/rocelens/store/embedded"
 )
@@ -149,6 +152,51 @@ func TestNobodyIsDefault(t *testing.T) {
 	status, body := ask(t, server, "default", "", "SELECT 1")
 	if status == http.StatusOK || !strings.Contains(body, "USER_SESSION_LIMIT_EXCEEDED") {
 		t.Errorf("default may ask: %d %s", status, body)
+	}
+}
+
+// The engine ends with every client that fails before it is logged in: it must not meet one.
+func TestWhoKnocksAndIsNotLetInDoesNoHarm(t *testing.T) {
+	needLibrary(t)
+	server := start(t, embedded.Options{Data: t.TempDir()})
+	service, _ := server.Credentials()
+	for name, user := range map[string]clickhouse.Auth{
+		"wrong password": {Database: "system", Username: service, Password: "wrong"},
+		"nobody":         {Database: "system", Username: "nobody"},
+		"default":        {Database: "system", Username: "default"},
+	} {
+		conn, err := clickhouse.Open(&clickhouse.Options{Addr: []string{server.Address()}, Auth: user})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refusal *clickhouse.Exception
+		if err := conn.Ping(t.Context()); !errors.As(err, &refusal) || refusal.Code != 516 || !strings.HasPrefix(refusal.Message, user.Username+": Authentication failed") {
+			t.Errorf("%s: %v, want code 516", name, err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, sent := range map[string]string{
+		"nothing": "", "half a packet": "\x00\x10", "HTTP": "GET / HTTP/1.1\r\n\r\n", "TLS": "\x16\x03\x01\x02\x00\x01",
+		"a text without an end": "\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "another packet": "\x01",
+	} {
+		for _, address := range []string{server.Address(), server.HTTPAddress()} {
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(conn, sent); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	user, password := server.Credentials()
+	if status, body := ask(t, server, user, password, "SELECT 1"); status != http.StatusOK || server.Restarts() != 0 {
+		t.Errorf("afterwards: %d %s, started again %d times", status, body, server.Restarts())
 	}
 }
 
