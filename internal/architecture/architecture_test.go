@@ -18,6 +18,7 @@ var forbidden = map[string][]string{
 	"flow":                 {"capture", "replay", "analysis", "store", "server", "web", "cmd"},
 	"replay":               {"flow", "analysis", "store", "server", "web", "cmd"},
 	"replay/metaroce":      {"capture"},
+	"replay/roce":          {"capture"},
 	"analysis":             {"store", "server", "web", "cmd"},
 	"store":                {"capture", "analysis", "server", "web", "cmd"},
 	"migrations":           {"dissector", "capture", "flow", "analysis", "store", "server", "web", "cmd"},

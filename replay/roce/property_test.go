@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +71,9 @@ func propertyConfig(seed uint64) scenario.Config {
 		c.Think = 20 * time.Microsecond
 	}
 	c.Handshake = r.IntN(3) == 0
+	if r.IntN(8) == 0 {
+		c.OutageAt, c.OutageFor = time.Duration(r.IntN(200))*time.Microsecond, time.Duration(r.IntN(20))*time.Millisecond
+	}
 	q := &c.QP
 	q.MTU = 256 << r.IntN(5)
 	q.Timeout = uint8(9 + r.IntN(4)) // 2 to 17 ms
@@ -108,12 +114,61 @@ func propertyRun(seed uint64) error {
 	case !result.Finished:
 		return fmt.Errorf("not done after %v: %s", result.Elapsed, state(r))
 	}
+	count(r)
 	for _, err := range result.Errors { // eight times in a row without an answer happens by chance when much is lost
-		if !errors.Is(err, roce.ErrRetryExceeded) || c.Loss+c.LossBack < 0.1 {
+		met.failed.Add(1)
+		if !errors.Is(err, roce.ErrRetryExceeded) || c.Loss+c.LossBack < 0.1 && c.OutageFor == 0 {
 			return fmt.Errorf("a connection failed: %w", err)
 		}
 	}
 	return nil
+}
+
+// met is what runs have met with.
+var met struct {
+	sync.Mutex
+	roce.Statistics
+	ends   int
+	failed atomic.Uint64
+}
+
+func count(r *scenario.Run) {
+	met.Lock()
+	defer met.Unlock()
+	sum := reflect.ValueOf(&met.Statistics).Elem()
+	for _, c := range r.Connections {
+		a, b := c.Ends()
+		for _, q := range [2]*roce.QP{a, b} {
+			met.ends++
+			if q == nil {
+				continue
+			}
+			for i, s := 0, reflect.ValueOf(q.Statistics()); i < s.NumField(); i++ {
+				sum.Field(i).SetUint(sum.Field(i).Uint() + s.Field(i).Uint())
+			}
+		}
+	}
+}
+
+// The runs meet with everything that they are to prove something about, and seldom fail.
+func TestPropertyRunsMeetEverything(t *testing.T) {
+	for seed := uint64(1_000_000); seed < 1_000_200; seed++ {
+		if err := propertyRun(seed); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	met.Lock()
+	defer met.Unlock()
+	sum := reflect.ValueOf(met.Statistics)
+	for i := range sum.NumField() {
+		if sum.Field(i).Uint() < 100 {
+			t.Errorf("%s: %d only", sum.Type().Field(i).Name, sum.Field(i).Uint())
+		}
+	}
+	if failed := met.failed.Load(); failed*20 > uint64(met.ends) {
+		t.Errorf("%d of %d ends failed", failed, met.ends)
+	}
+	t.Logf("%+v, %d of %d ends failed", met.Statistics, met.failed.Load(), met.ends)
 }
 
 func state(r *scenario.Run) string {

@@ -65,6 +65,8 @@ type Config struct {
 	Duplicate   float64 // on the route
 	Late        float64 // on the route: reordering
 	Jitter      time.Duration
+	// The route passes nothing from OutageAt, since Start, for OutageFor.
+	OutageAt, OutageFor time.Duration
 
 	Endpoint roce.Config   // of all hosts; Address, MAC and Memory are set
 	QP       roce.QPConfig // of all QPs; numbers, addresses, source ports and initial PSNs are set

@@ -13,6 +13,8 @@ import (
 // flow is the work of one side of a connection, and what has to come of it at the peer.
 type flow struct {
 	random *rand.Rand
+	memory *memory // of the peer
+	key    uint32  // of its regions
 	config *Config
 
 	requests  []roce.WorkRequest
@@ -36,7 +38,7 @@ type flow struct {
 	faults          []string
 }
 
-// Keys of memory, plus four times the connection's number, plus 2^16 for that of clients.
+// Keys of memory, plus four times the connection's number, plus 2^20 for that of servers.
 const (
 	keyWrite, keyRead, keyAtomic = 1, 2, 3
 	base                         = 1 << 33
@@ -45,7 +47,7 @@ const (
 )
 
 // newFlow draws the work.
-func newFlow(c *Config, r *rand.Rand, peer *Host, connection, messages int) *flow {
+func newFlow(c *Config, r *rand.Rand, peer *Host, connection, mtu, messages int) *flow {
 	f := &flow{random: r, config: c, adds: make([]uint64, counterCount)}
 	total := 0
 	for _, weight := range c.Mix {
@@ -69,9 +71,11 @@ func newFlow(c *Config, r *rand.Rand, peer *Host, connection, messages int) *flo
 		f.requests = append(f.requests, w)
 	}
 	f.target = make([]byte, len(f.written))
-	peer.memory[key+keyWrite] = roce.Region{Address: base, Bytes: f.target, Access: roce.AccessWrite}
-	peer.memory[key+keyRead] = roce.Region{Address: base, Bytes: f.readable, Access: roce.AccessRead}
-	peer.memory[key+keyAtomic] = roce.Region{Address: base, Bytes: f.counters, Access: roce.AccessAtomic}
+	f.memory, f.key = peer.memory, key
+	peer.memory.mtu[key+keyWrite] = mtu
+	peer.memory.Regions[key+keyWrite] = roce.Region{Address: base, Bytes: f.target, Access: roce.AccessWrite}
+	peer.memory.Regions[key+keyRead] = roce.Region{Address: base, Bytes: f.readable, Access: roce.AccessRead}
+	peer.memory.Regions[key+keyAtomic] = roce.Region{Address: base, Bytes: f.counters, Access: roce.AccessAtomic}
 	return f
 }
 
@@ -227,6 +231,9 @@ func (f *flow) check() {
 	}
 	if !bytes.Equal(f.written, f.target) {
 		f.fault("WRITEs left something else in memory")
+	}
+	if placed := f.memory.placed[f.key+keyWrite]; placed != len(f.written) {
+		f.fault("WRITEs placed %d bytes, want each of %d once", placed, len(f.written))
 	}
 	for i, want := range f.adds {
 		if got := binary.NativeEndian.Uint64(f.counters[8*i:]); got != want {

@@ -21,7 +21,7 @@ type Host struct {
 
 	run    *Run
 	place  *simulation.Host
-	memory roce.Regions
+	memory *memory
 	sides  []*side // of connections
 	byQP   map[*roce.QP]*side
 

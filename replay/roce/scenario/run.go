@@ -59,7 +59,7 @@ func (r *Run) addHost(i int, server bool) error {
 		place, number = 1, byte(i-c.Clients+1)
 	}
 	h := &Host{
-		run: r, Server: server, MAC: [6]byte{2, 0, 0, 0, place, number}, memory: roce.Regions{}, byQP: map[*roce.QP]*side{},
+		run: r, Server: server, MAC: [6]byte{2, 0, 0, 0, place, number}, memory: newMemory(), byQP: map[*roce.QP]*side{},
 		expected: map[uint32]*Connection{}, accepted: map[uint32]*side{},
 		Address: netip.AddrFrom4([4]byte{10, 0, place, number}),
 	}
@@ -114,7 +114,7 @@ func (r *Run) connect(i int, random *rand.Rand) error {
 	}
 	work := func(peer *Host, messages int) *flow {
 		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64())) //nolint:gosec // as above
-		return newFlow(c, own, peer, i, messages)
+		return newFlow(c, own, peer, i, conn.ServerQP.MTU, messages)
 	}
 	forward, backward := work(server, c.Messages), work(client, back)
 	conn.clientSide = &side{out: forward, in: backward}
@@ -201,6 +201,8 @@ func (r *Run) tap(result *Result) {
 	}
 	r.Network.OnSend, r.Network.OnDeliver = at, at
 	r.Network.OnHop = func(hop int, to *simulation.Host, f *simulation.Frame) {
+		since := r.Network.Now - c.Start - c.OutageAt
+		r.Network.Planes[0].Routes[0].Down = since >= 0 && since < c.OutageFor
 		if hop == 1 && c.MarkChance > 0 && f.ECN != dissector.ECNNotECT && r.Network.Random.Float64() < c.MarkChance {
 			f.ECN = dissector.ECNCE
 		}
