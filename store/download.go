@@ -48,6 +48,7 @@ func (s *Store) Download(ctx context.Context, statement string, format Format) (
 		"database":                {s.config.Database},
 		"default_format":          {string(format)},
 		"date_time_output_format": {"iso"},
+		"final":                   {"1"},
 		"cancel_http_readonly_queries_on_client_close": {"1"},
 	}
 	address := url.URL{Scheme: scheme, Host: s.config.HTTPAddress, Path: "/", RawQuery: parameters.Encode()}

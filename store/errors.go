@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -60,6 +61,27 @@ func exceptionCode(err error) (int, bool) {
 		return int(exception.Code), true
 	}
 	return 0, false
+}
+
+// Refusal is ClickHouse's own answer in an error: its code, and the first line of what it says. Without an answer, because
+// nothing was reached or something else answered, ok is false.
+func Refusal(err error) (code int, words string, ok bool) {
+	if code, ok = exceptionCode(err); !ok {
+		return 0, "", false
+	}
+	words, _, _ = strings.Cut(strings.TrimSpace(reason(err)), "\n")
+	return code, strings.TrimSuffix(words, "."), true
+}
+
+// reason is ClickHouse's text without the client's additions.
+func reason(err error) string {
+	if exception, ok := errors.AsType[*ch.Exception](err); ok {
+		return exception.Message
+	}
+	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok {
+		return exception.Message
+	}
+	return err.Error()
 }
 
 // canPass tells whether it makes sense to try again: the database is away, or answered that it is busy.

@@ -16,9 +16,10 @@ import (
 	"github.com/rocelens/rocelens/store/embedded"
 )
 
-// server is one embedded database for all tests; unavailable says why there is none.
+// server is one embedded database for all tests, program the file that runs it; unavailable says why there is none.
 var (
 	server      *embedded.Server
+	program     string
 	unavailable string
 )
 
@@ -52,7 +53,7 @@ func startServer(directory string) error {
 		unavailable = err.Error()
 		return nil
 	}
-	program := filepath.Join(directory, "rocelens-clickhouse")
+	program = filepath.Join(directory, "rocelens-clickhouse")
 	command := exec.Command("go", "build", "-o", program, "github.com/rocelens/rocelens/cmd/rocelens-clickhouse")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := command.CombinedOutput(); err != nil {

@@ -71,13 +71,9 @@ func (s *Store) Stream(ctx context.Context, statement string, begin func([]Colum
 	if err := s.QueryDisabled(); err != nil {
 		return Statistics{}, err
 	}
-	options := s.options(s.config.Database)
-	options.Auth.Username, options.Auth.Password = s.reader.User, s.reader.Password
-	options.Settings = nil
-	options.MaxOpenConns, options.MaxIdleConns = 1, 1
-	conn, err := clickhouse.Open(options)
+	conn, err := s.connectReader()
 	if err != nil {
-		return Statistics{}, fmt.Errorf("connect to ClickHouse: %w", err)
+		return Statistics{}, err
 	}
 	defer closing(&err, conn)
 

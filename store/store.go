@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -159,7 +160,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err := errors.Join(s.makeStaging(ctx), s.readErrorNames(ctx)); err != nil {
 		return nil, errors.Join(err, s.conn.Close())
 	}
-	s.makeReader(ctx)
+	if err := s.makeReader(ctx); err != nil {
+		return nil, errors.Join(err, s.conn.Close())
+	}
 
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
@@ -174,8 +177,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 
 // prepare checks the server and makes databases and tables.
 func (s *Store) prepare(ctx context.Context) (err error) {
-	options := s.options("default")
-	conn, err := clickhouse.Open(options)
+	conn, err := clickhouse.Open(s.options("system")) // the one database that every server has
 	if err != nil {
 		return fmt.Errorf("connect to ClickHouse at %s: %w", s.config.Address, err)
 	}
@@ -196,11 +198,25 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	}
 	db := clickhouse.OpenDB(s.options(s.config.Database))
 	applied, err := migrations.Up(ctx, db, s.config.Logger)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return err
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return cmp.Or(s.tryTable(ctx, conn), err)
 	}
 	if applied > 0 {
 		s.config.Logger.Info("the schema is up to date", slog.Int("files_applied", applied))
+	}
+	return nil
+}
+
+// tryTable makes a table and drops it, since goose says of a refusal only that the connection is closed.
+func (s *Store) tryTable(ctx context.Context, conn driver.Conn) error {
+	table := s.table("rights")
+	for _, statement := range []string{"CREATE TABLE IF NOT EXISTS " + table + " (n UInt8) ENGINE = MergeTree ORDER BY n", "DROP TABLE IF EXISTS " + table + " SYNC"} {
+		if err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("create tables in the database %s: %w", s.config.Database, err)
+		}
 	}
 	return nil
 }
