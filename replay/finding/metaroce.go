@@ -32,6 +32,7 @@ const (
 
 	// Retransmission.
 	MetaRoCERetransmissionFlag
+	MetaRoCEFirstFlagged
 	MetaRoCERetransmissionTimestamp
 	MetaRoCERetransmissionContent
 	MetaRoCERetransmissionUnfounded
@@ -125,15 +126,15 @@ var metaroceRules = [MetaRoCERuleCount]Description{
 		Source:   "mr0, layout", Next: "Firmware of the sender.",
 	},
 	MetaRoCESequencedECN - RoCERuleCount: {
-		ID: "metaroce.sequenced-ecn", Title: "sequenced packets are sent ECT(0)", Severity: Warning,
-		Diverges:     "eight or more sequenced packets of the sender were not-ECT or ECT(1)",
+		ID: "metaroce.sequenced-ecn", Title: "sequenced packets are sent ECN-capable, codepoint 10", Severity: Warning,
+		Diverges:     "eight or more sequenced packets of the sender had codepoint 00 or 01",
 		Undetermined: "some were: a device on the way may have cleared the codepoint",
 		Source:       "mr0, Packets", Next: "Whether a switch or tunnel on the way clears ECN; then the settings of the sender. Without it congestion shows as loss only.",
 	},
 	MetaRoCEAnswerECN - RoCERuleCount: {
-		ID: "metaroce.answer-ecn", Title: "packets without a path sequence number are sent not-ECT", Severity: Notice,
+		ID: "metaroce.answer-ecn", Title: "packets without a path sequence number are not ECN-capable, codepoint 00", Severity: Notice,
 		Diverges: "an ACK, a NAK or a packet of connecting is ECN-capable",
-		Source:   "mr0, Packets", Next: "Settings of the sender.",
+		Source:   "mr0, Packets; RFC 3168", Next: "Settings of the sender.",
 	},
 	MetaRoCEPartitionKey - RoCERuleCount: {
 		ID: "metaroce.partition-key", Title: "an end of a connection keeps its partition key", Severity: Warning,
@@ -219,6 +220,12 @@ var metaroceRules = [MetaRoCERuleCount]Description{
 		ID: "metaroce.retransmission-flag", Title: "a retransmission has RTX set", Severity: Error,
 		Diverges: "a psn was sent twice without it, with two timestamps, so that it is no copy",
 		Source:   "mr0, Sender", Next: "Firmware of the sender.",
+	},
+	MetaRoCEFirstFlagged - RoCERuleCount: {
+		ID: "metaroce.first-flagged", Title: "a first transmission has no RTX set", Severity: Warning,
+		Diverges:     "bytes beyond all that were sent before bore it, more often than lost and missed packets explain",
+		Undetermined: "it happened: the first transmission may have been lost before the capture, or been missed",
+		Source:       "mr0, Sender", Next: "Firmware of the sender.",
 	},
 	MetaRoCERetransmissionTimestamp - RoCERuleCount: {
 		ID: "metaroce.retransmission-timestamp", Title: "a retransmission has a new timestamp", Severity: Warning,

@@ -1,0 +1,257 @@
+package judge_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
+	"github.com/rocelens/rocelens/replay/finding"
+	"github.com/rocelens/rocelens/replay/metaroce"
+	"github.com/rocelens/rocelens/replay/metaroce/simulation"
+)
+
+var (
+	connections = flag.Int("connections", 320, "conforming connections to be judged")
+	oneSeed     = flag.Uint64("seed", 0, "judge the one network with this seed, and print what it shows")
+)
+
+var tastes = []taste{
+	{}, {drop: 0.001}, {drop: 0.01}, {from: 300 * time.Microsecond}, {oneWay: true}, {join: 250 * time.Microsecond, drop: 0.003},
+}
+
+// Whatever the network does, and whatever the capture misses: no conforming connection diverges.
+func TestNoConformingConnectionDiverges(t *testing.T) {
+	if *oneSeed != 0 {
+		conforming(t, *oneSeed, &census{}, true)
+		return
+	}
+	total := census{}
+	for seed := uint64(1); total.connections < *connections && !t.Failed(); seed++ {
+		conforming(t, seed, &total, false)
+	}
+	t.Logf("%d connections, %d captures of them, %d packets judged; captures with anything undetermined: %d",
+		total.connections, total.captures, total.packets, total.undetermined)
+	for r := range finding.Rule(finding.RuleCount) {
+		if n := total.rules[r]; n != (finding.Tally{}) {
+			t.Logf("%-36s conforms %9d  diverges %d  undetermined %d", r, n.Conforms, n.Diverges, n.Undetermined)
+		} else if r.MetaRoCE() {
+			t.Logf("%-36s never applied", r)
+		}
+	}
+}
+
+type census struct {
+	connections, captures, undetermined int
+	packets                             uint64
+	rules                               [finding.RuleCount]finding.Tally
+}
+
+// conforming runs one network and judges what passes.
+func conforming(t *testing.T, seed uint64, total *census, trace bool) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0x6a75646765))
+	senders := 1
+	if r.IntN(8) == 0 {
+		senders = 8
+	}
+	parameters := mr0.DefaultParameters()
+	parameters.Paths = 1 + r.IntN(10)
+	if r.IntN(4) == 0 {
+		parameters.ACKEvery = 1 + r.IntN(24)
+	}
+	parameters.MaxWindow = 256
+	if r.IntN(4) == 0 {
+		parameters.MaxWindow = 1 + r.IntN(40)
+	}
+	route := simulation.Link{Rate: 1e9 * float64(4+r.IntN(100))}
+	up, down := simulation.Link{Rate: 100e9}, simulation.Link{Rate: 100e9}
+	lossy := []*simulation.Link{&route, &up, &down}
+	for _, l := range lossy {
+		switch r.IntN(4) {
+		case 0:
+			l.Loss = 0.1 * r.Float64()
+		case 1:
+			l.Loss = 0.005 * r.Float64()
+		default:
+		}
+		if r.IntN(4) == 0 {
+			l.Duplicate = 0.1 * r.Float64()
+		}
+	}
+	if r.IntN(2) == 0 {
+		down.Rate = 1e9 * float64(2+r.IntN(20))
+		down.Queue = 10_000 + r.IntN(200_000)
+		down.Mark = down.Queue / 3
+	}
+	mtu := 256 << r.IntN(3)
+	planes, routes := 1+r.IntN(3), 1+r.IntN(5)
+	w := newWorld(t, seed, senders, planes, routes, route, up, down, parameters, func(_ int, c *metaroce.Config) {
+		c.MTU = mtu << r.IntN(2)
+		if r.IntN(2) == 0 {
+			c.LinkRate = uint32(1000 + r.IntN(100_000))
+		}
+		c.TailProbe = r.IntN(3) == 0
+		c.ConnectionTimeout = time.Hour
+		c.RetryAfter = time.Duration(20+r.IntN(300)) * time.Microsecond
+		c.MaxReads = 1 + r.IntN(8)
+		c.MessageWindow = 1 + r.IntN(100)
+	}, tastes)
+	w.trace = trace
+	for i := range w.numbers {
+		w.numbers[i] = map[uint64]string{}
+	}
+	if r.IntN(3) == 0 {
+		for _, h := range w.hosts {
+			h.Backlog = time.Duration(r.IntN(20)) * time.Microsecond
+		}
+	}
+	for i := range w.net.Planes {
+		for _, l := range w.net.Planes[i].Routes {
+			l.Delay = time.Duration(r.IntN(60_000))
+		}
+	}
+	if w.connect() {
+		w.work(r)
+	}
+	w.close()
+	if trace {
+		w.dump(nearSender)
+	}
+	for i := range w.taps {
+		total.connections++
+		for place := range places {
+			for k, tap := range w.taps[i][place] {
+				total.captures++
+				total.packets += tap.report.Directions[0].Packets + tap.report.Directions[1].Packets
+				for rule := range tap.report.Tallies {
+					n := tap.report.Tallies[rule]
+					total.rules[rule].Conforms += n.Conforms
+					total.rules[rule].Diverges += n.Diverges
+					total.rules[rule].Undetermined += n.Undetermined
+				}
+				worst := tap.report.Verdict()
+				if worst == finding.Undetermined {
+					total.undetermined++
+				}
+				if worst != finding.Diverges {
+					continue
+				}
+				for _, f := range tap.findings {
+					if f.Verdict == finding.Diverges {
+						t.Errorf("seed %d, sender %d of %d, %s, taste %d: %s", seed, i, senders, placeNames[place], k, w.explain(place, f))
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// work posts work on all connections, breaks routes, and ends.
+func (w *world) work(r *rand.Rand) {
+	want := [2]int{}
+	packets := 200 + r.IntN(1500)
+	for i := range w.connections {
+		streams := 1 + r.IntN(4)
+		both := r.IntN(3) == 0
+		for n := 0; n < packets/len(w.connections); {
+			n += w.postOne(r, i, uint16(r.IntN(streams)), false, &want)
+			if both {
+				n += w.postOne(r, i, uint16(r.IntN(streams)), true, &want)
+			}
+			if r.IntN(30) == 0 {
+				w.run(time.Duration(r.IntN(100_000)), nil)
+			}
+		}
+	}
+	if r.IntN(3) == 0 {
+		w.run(time.Duration(r.IntN(300_000)), nil)
+		w.breakRoutes(r)
+		w.run(time.Duration(r.IntN(20_000_000)), nil)
+		w.breakRoutes(r)
+	}
+	done := func() bool { return w.done[0]+w.done[1] >= want[0]+want[1] }
+	w.run(time.Duration(50+r.IntN(400))*time.Millisecond, done)
+	if r.IntN(2) == 0 {
+		for i, c := range w.connections {
+			c.Disconnect(w.net.Now)
+			w.net.Wake(w.hosts[i])
+		}
+		w.run(time.Second, nil)
+	}
+}
+
+// postOne posts one request to a connection and tells how many packets it takes.
+func (w *world) postOne(r *rand.Rand, sender int, stream uint16, back bool, want *[2]int) int {
+	from, to := w.connections[sender], w.accepted[sender]
+	host := sender
+	if back {
+		from, to, host = to, from, len(w.nodes)-1
+	}
+	mtu := from.MTU()
+	if mtu == 0 {
+		return 1
+	}
+	size := 0
+	switch r.IntN(5) {
+	case 0:
+		size = r.IntN(64)
+	case 1:
+		size = mtu * r.IntN(4)
+	case 2:
+		size = r.IntN(100 * mtu)
+	default:
+		size = r.IntN(12 * mtu)
+	}
+	q := metaroce.WorkRequest{RemoteAddress: 1<<33 + uint64(8*r.IntN(1000)), RKey: 1, HasImmediate: r.IntN(4) == 0, Solicited: r.IntN(5) == 0}
+	switch r.IntN(8) {
+	case 0, 1, 2, 3:
+		q.Operation, q.Data = metaroce.OperationWrite, make([]byte, size)
+	case 4, 5:
+		q.Operation, q.Data = metaroce.OperationSend, make([]byte, size)
+		s, err := to.Stream(stream)
+		if err != nil {
+			return 1
+		}
+		if r.IntN(6) != 0 {
+			if s.PostReceive(1, make([]byte, size)) != nil {
+				return 1
+			}
+		} else {
+			w.later = append(w.later, func() { _ = s.PostReceive(1, make([]byte, size)) })
+		}
+		want[0]++
+	case 6:
+		q.Operation, q.Data = metaroce.OperationRead, make([]byte, size)
+	default:
+		q.Operation, q.RKey, q.RemoteAddress, q.SwapOrAdd = metaroce.OperationFetchAndAdd, 2, 1<<33+uint64(8*r.IntN(8)), 1
+	}
+	want[0]++
+	s, err := from.Stream(stream)
+	if err != nil || s.Post(q) != nil {
+		return 1
+	}
+	w.net.Wake(w.hosts[host])
+	if len(w.later) > 0 && r.IntN(3) == 0 {
+		w.run(time.Duration(r.IntN(400_000)), nil)
+		for _, f := range w.later {
+			f()
+		}
+		w.later = nil
+	}
+	return 1 + size/mtu
+}
+
+// breakRoutes takes routes down and up, but never all of a plane, and sometimes a plane, but not the first.
+func (w *world) breakRoutes(r *rand.Rand) {
+	for i := range w.net.Planes {
+		routes := w.net.Planes[i].Routes
+		dead := i > 0 && r.IntN(4) == 0
+		alive := r.IntN(len(routes))
+		for j, l := range routes {
+			l.Down = dead || j != alive && r.IntN(3) == 0
+		}
+	}
+}
