@@ -2,6 +2,9 @@ package mad
 
 import (
 	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,6 +143,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add(make([]byte, DataLength))
 	f.Add(bytes.Repeat([]byte{0xff}, DataLength-1))
 	f.Add(REQ{ServiceID: 0x0106_1144, PrivateData: IPCM{IPVersion: 4}.AppendTo(nil)}.AppendTo(nil))
+	capture, err := os.ReadFile(filepath.Join("..", "testdata", "cm-messages.pcap"))
+	require.NoError(f, err)
+	const fileHeader, recordHeader, before, icrc = 24, 16, 14 + 20 + 8 + 12 + 8 + HeaderLength, 4
+	for at := fileHeader; at < len(capture); {
+		end := at + recordHeader + int(binary.LittleEndian.Uint32(capture[at+8:]))
+		f.Add(capture[at+recordHeader+before : end-icrc])
+		at = end
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, c := range codecs {
 			d := c.zero()
