@@ -68,9 +68,9 @@ func TestRunsRepeat(t *testing.T) {
 // What hooks alter, drop, delay, double and add is on the wire, and reaches the other end.
 func TestHooks(t *testing.T) {
 	tests := []struct {
-		name  string
-		set   func(*scenario.Config)
-		check func(*testing.T, scenario.Result, map[infiniband.Opcode]int)
+		name string
+		set  func(*scenario.Config)
+		ok   func(scenario.Result, map[infiniband.Opcode]int) bool
 	}{
 		{"drop the first ACK", func(c *scenario.Config) {
 			dropped := false
@@ -81,10 +81,8 @@ func TestHooks(t *testing.T) {
 				}
 				return scenario.Pass(frame)
 			}
-		}, func(t *testing.T, r scenario.Result, seen map[infiniband.Opcode]int) {
-			if len(r.Errors) != 0 || seen[infiniband.RCAcknowledge] != 1 || seen[infiniband.RCWriteOnly] != 2 {
-				t.Errorf("%+v %v", r, seen)
-			}
+		}, func(r scenario.Result, seen map[infiniband.Opcode]int) bool {
+			return len(r.Errors) == 0 && seen[infiniband.RCAcknowledge] == 1 && seen[infiniband.RCWriteOnly] == 2
 		}},
 		{"drop what comes in", func(c *scenario.Config) {
 			c.QP.RetryCount = 2
@@ -94,20 +92,16 @@ func TestHooks(t *testing.T) {
 				}
 				return scenario.Pass(frame)
 			}
-		}, func(t *testing.T, r scenario.Result, seen map[infiniband.Opcode]int) {
-			if len(r.Errors) == 0 || !errors.Is(r.Errors[0], roce.ErrRetryExceeded) || seen[infiniband.RCWriteOnly] != 3 || !r.Finished {
-				t.Errorf("%+v %v", r, seen)
-			}
+		}, func(r scenario.Result, seen map[infiniband.Opcode]int) bool {
+			return len(r.Errors) > 0 && errors.Is(r.Errors[0], roce.ErrRetryExceeded) && seen[infiniband.RCWriteOnly] == 3 && r.Finished
 		}},
 		{"double and delay", func(c *scenario.Config) {
 			c.Egress = func(_ time.Duration, _ *scenario.Host, frame []byte) []scenario.Delayed {
 				return []scenario.Delayed{{Data: frame}, {After: time.Millisecond, Data: frame}}
 			}
-		}, func(t *testing.T, r scenario.Result, seen map[infiniband.Opcode]int) {
+		}, func(r scenario.Result, seen map[infiniband.Opcode]int) bool {
 			// The copy of the request is answered, and each answer doubled.
-			if len(r.Errors) != 0 || seen[infiniband.RCWriteOnly] != 2 || seen[infiniband.RCAcknowledge] != 4 {
-				t.Errorf("%+v %v", r, seen)
-			}
+			return len(r.Errors) == 0 && seen[infiniband.RCWriteOnly] == 2 && seen[infiniband.RCAcknowledge] == 4
 		}},
 		{"alter", func(c *scenario.Config) {
 			c.Egress = func(_ time.Duration, h *scenario.Host, frame []byte) []scenario.Delayed {
@@ -120,10 +114,8 @@ func TestHooks(t *testing.T) {
 				}
 				return scenario.Pass(changed)
 			}
-		}, func(t *testing.T, r scenario.Result, _ map[infiniband.Opcode]int) {
-			if len(r.Errors) == 0 || !errors.Is(r.Errors[0], roce.ErrInvalidRequest) {
-				t.Errorf("%+v", r)
-			}
+		}, func(r scenario.Result, _ map[infiniband.Opcode]int) bool {
+			return len(r.Errors) > 0 && errors.Is(r.Errors[0], roce.ErrInvalidRequest)
 		}},
 		{"add", func(c *scenario.Config) {
 			c.Ingress = func(now time.Duration, h *scenario.Host, frame []byte) []scenario.Delayed {
@@ -140,10 +132,8 @@ func TestHooks(t *testing.T) {
 				}
 				return scenario.Pass(frame)
 			}
-		}, func(t *testing.T, r scenario.Result, seen map[infiniband.Opcode]int) {
-			if len(r.Errors) != 0 || seen[infiniband.CNP] != 1 {
-				t.Errorf("%+v %v", r, seen)
-			}
+		}, func(r scenario.Result, seen map[infiniband.Opcode]int) bool {
+			return len(r.Errors) == 0 && seen[infiniband.CNP] == 1
 		}},
 	}
 	for _, test := range tests {
@@ -153,7 +143,9 @@ func TestHooks(t *testing.T) {
 			seen := map[infiniband.Opcode]int{}
 			c.Tap = func(f scenario.Frame) { seen[opcodeOf(t, f.Data)]++ }
 			test.set(&c)
-			test.check(t, mustRun(t, c), seen)
+			if r := mustRun(t, c); !test.ok(r, seen) {
+				t.Errorf("%+v, seen %v", r, seen)
+			}
 		})
 	}
 }
