@@ -26,9 +26,10 @@ type ConnectRequest struct {
 // reasonNoQP rejects a REQ for which there is no QP (IBTA volume 1, section 12.6.7.2).
 const reasonNoQP mad.Reason = 1
 
-// Connect opens a queue pair through the connection manager: REQ, REP, RTU (section 12.9). Number of the peer's QP and
-// its first PSN come with the REP; EventConnected or EventRejected says how it went. Until then only receive buffers
-// can be posted.
+// Connect opens a queue pair through the connection manager: REQ, REP, RTU (section 12.9). Each side names the PSN with
+// which the other is to begin, as adapters do, so number of the peer's QP and SendPSN come with the REP; what config
+// says of them does not count. EventConnected or EventRejected says how it went. Until then only receive buffers can be
+// posted.
 func (e *Endpoint) Connect(now time.Duration, config QPConfig, service mad.ServiceID) (*QP, error) {
 	config.RemoteQPN = unknownQPN
 	q, err := e.Open(config)
