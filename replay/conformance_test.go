@@ -94,7 +94,7 @@ func scenarioOf(seed uint64) (scenario.Config, float64) {
 // TestConformingConnectionsDoNotDiverge: whatever the network loses, marks, doubles or reorders, and whatever the
 // capture misses, nobody is accused who kept the rules. ROCELENS_REPLAY_SEEDS runs more.
 func TestConformingConnectionsDoNotDiverge(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(120)
 	if text := os.Getenv("ROCELENS_REPLAY_SEEDS"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {

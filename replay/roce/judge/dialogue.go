@@ -31,12 +31,18 @@ type dialogue struct {
 	holes   int // PSNs in the ring that were skipped and not yet seen
 
 	// Responder.
-	heard    bool     // any answer was seen
-	acked    position // acknowledged up to and with it
-	ackSeen  bool     // acked is known
-	ack      answer   // that acknowledged it
-	ahead    ahead
-	nak      complaint
+	heard   bool     // any answer was seen
+	acked   position // acknowledged up to and with it
+	ackSeen bool     // acked is known
+	ack     answer   // that acknowledged it
+	ahead   ahead
+	nak     complaint
+	naks    [8]struct { // the latest, whatever came of them
+		at     position
+		number uint64
+		time   int64
+	}
+	nakCount uint64
 	rnr      complaint
 	fatal    complaint
 	messages count
@@ -145,6 +151,7 @@ func (d *dialogue) restart() {
 // join forgets what spans both directions.
 func (d *dialogue) join() {
 	d.ackSeen = false
+	clear(d.naks[:])
 	d.ahead, d.nak, d.rnr, d.fatal, d.messages, d.episode = ahead{}, complaint{}, complaint{}, complaint{}, count{}, episode{}
 }
 

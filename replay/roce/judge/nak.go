@@ -22,6 +22,9 @@ func (d *dialogue) negative(q position, e *event) {
 
 // outOfSequence takes a NAK for a gap.
 func (d *dialogue) outOfSequence(k position, e *event) {
+	n := &d.naks[d.nakCount%uint64(len(d.naks))]
+	n.at, n.number, n.time = k, e.number, e.time
+	d.nakCount++
 	switch {
 	case d.ackSeen && k <= d.acked:
 		d.nakOfAcknowledged(k, e)

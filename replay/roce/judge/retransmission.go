@@ -101,10 +101,17 @@ func (d *dialogue) copied(p position, s *slot, e *event) bool {
 
 // after is the first position behind a request that filled a hole.
 func (d *dialogue) after(p position, e *event) position {
-	if e.opcode.IsReadRequest() || e.opcode.IsAtomic() {
-		return p + d.ask(p, e)
+	if !e.opcode.IsReadRequest() && !e.opcode.IsAtomic() {
+		return p + 1
 	}
-	return p + 1
+	end := p + d.ask(p, e)
+	for q := p + 1; q < min(end, p+maxRing); q++ { // these were never to be sent
+		if s := d.ring.find(q); s != nil && s.copies == 0 {
+			s.used = false
+			d.holes--
+		}
+	}
+	return end
 }
 
 // late tells whether what fills a hole was only reordered: nobody asked for it, and it comes soon.
@@ -170,11 +177,11 @@ func (d *dialogue) goBackTo(p position, s *slot, e *event) {
 	switch {
 	case d.rnr.pending && p <= d.rnr.at:
 		ep.cause = causeRNR
+	case d.onItsWay(p, e):
+		ep.cause = causeNAK
 	case d.nak.pending:
 		ep.cause = causeNAK
 		ep.below = p < d.nak.at
-	case d.nak.known && d.nak.at == p && e.time-d.nak.time < 20*max(d.back.max, int64(100*time.Microsecond)):
-		ep.cause = causeNAK // it had been on its way when an earlier one made the requester send the PSN again
 	case d.readsWaiting() || d.reads.find(p) != nil:
 		ep.cause = causeAnswers
 	}
@@ -184,6 +191,18 @@ func (d *dialogue) goBackTo(p position, s *slot, e *event) {
 	if ep.cause != causeRNR && ep.cause != causeNAK && d.ackSeen && p <= d.acked {
 		d.resentAcknowledged(p, e)
 	}
+}
+
+// onItsWay tells whether a NAK for the PSN, be it the latest or one before it, may have arrived only now, though an
+// earlier one had already made the requester send the PSN again.
+func (d *dialogue) onItsWay(p position, e *event) bool {
+	for i := range d.naks {
+		n := &d.naks[i]
+		if n.number != 0 && n.at == p && e.time-n.time < 20*max(d.back.max, int64(100*time.Microsecond)) {
+			return true
+		}
+	}
+	return false
 }
 
 // readsWaiting tells whether a READ or atomic was not answered to its end. An answer that does not arrive, be it lost
