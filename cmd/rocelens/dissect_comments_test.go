@@ -22,6 +22,12 @@ func TestCommentsAreShown(t *testing.T) {
 	o = execute(t, nil, "dissect", "--packet", "2", "--json-lines", path)
 	assert.Contains(t, o.out, `{"name":"Comment","field":"frame.comment","value":"`+packet+`","offset":0,"length":0}`)
 
+	o = execute(t, nil, "dissect", "--summary", "-Y", `frame.comment contains "stalls"`, path)
+	assert.Equal(t, 1, strings.Count(o.out, "\n"), o.out)
+	o = execute(t, nil, "dissect", "--summary", "-Y", "not frame.comment", path)
+	assert.NotEmpty(t, o.out)
+	assert.NotContains(t, o.out, "\n      2 ")
+
 	o = execute(t, nil, "analyze", path)
 	assert.Contains(t, o.out, "  comment on the file: rack 7, after the upgrade\n  comment on interface 0: mirror port of leaf 3\n  comment on packet 2: "+packet+"\n")
 	o = execute(t, nil, "analyze", "--json", path)

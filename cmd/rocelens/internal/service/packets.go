@@ -79,6 +79,13 @@ func (p *packets) Packet(ctx context.Context, c server.Account, path string, num
 	}
 	var decoded dissector.Packet
 	fault := decode(&frame, &row, &decoded)
+	if row.Flow != nil { // what it carries was said when its connection was set up
+		f, err := p.store.Flow(ctx, c.Id, flow.ID(*row.Flow))
+		if err != nil {
+			return out, served(err)
+		}
+		decoded.Meta.Application = f.Application
+	}
 	out.Bytes, out.Summary = frame.Data, summaryOf(&row, tree.Summary(&decoded, fault))
 	root := tree.Build(&decoded, fault)
 	comments, err := file.comments(&row)
