@@ -128,6 +128,7 @@ func (s *metaPath) record(paired bool) PathRecord {
 		Retransmitted: s.retransmitted, RetransmittedSeen: s.again, RetransmittedMoved: s.moved,
 		OutOfOrder: s.outOfOrder, Duplicates: s.duplicates, Probes: s.probes,
 		FirstProbe: s.firstProbe, LastProbe: s.lastProbe, FirstProbeTime: s.firstProbeTime,
+		Failed:   s.lastProbe.Known && s.lastProbe.N >= s.lastNumber && !s.covers(s.probePSN),
 		CEMarked: s.marked, ECTMarked: s.capable, Naks: s.naks,
 		RateHint: s.hint.record(), RTT: s.rtt.record(),
 	}

@@ -272,6 +272,9 @@ func (t *Tracker) leave(f *metaFlow) {
 	if f.reverse != nil {
 		f.reverse.reverse = nil
 	}
+	if k := f.key.back(f.peerID); f.hasPeerID && t.meta.announced[k] == f {
+		delete(t.meta.announced, k) // or those who wait for nobody would fill it
+	}
 	t.meta.parts -= f.parts
 	*f = metaFlow{gone: true, number: f.number, stamp: f.stamp}
 	t.meta.latest = nil

@@ -48,7 +48,7 @@ func (t *Tracker) sequenced(f *metaFlow, p *dissector.Packet, m *mr0.Packet, icr
 	case mr0.TypeAtomicResp:
 		f.operations.AtomicResponse++
 	case mr0.TypeProbe: // it may take the psn of bytes that moved to another path
-		s.noteProbe(p)
+		s.noteProbe(p, psn)
 		f.probes++
 	default:
 	}
@@ -59,7 +59,7 @@ func (t *Tracker) sequenced(f *metaFlow, p *dissector.Packet, m *mr0.Packet, icr
 }
 
 // noteProbe counts a PROBE, and remembers when the first one came and which was the last.
-func (s *metaPath) noteProbe(p *dissector.Packet) {
+func (s *metaPath) noteProbe(p *dissector.Packet, psn uint32) {
 	if s.probes == 0 {
 		s.firstProbe = known(p.Meta.Number)
 		if p.Meta.HasTime {
@@ -67,7 +67,7 @@ func (s *metaPath) noteProbe(p *dissector.Packet) {
 		}
 	}
 	s.probes++
-	s.lastProbe = known(p.Meta.Number)
+	s.lastProbe, s.probePSN = known(p.Meta.Number), psn
 }
 
 // begin starts the sequence at the first packet, or where the handshake said that the path begins.
@@ -130,13 +130,15 @@ func (t *Tracker) ahead(f *metaFlow, s *metaPath, p *dissector.Packet, m *mr0.Pa
 	} else if s.acked {
 		s.flightMax = max(s.flightMax, s.flight())
 	}
+	fresh := true
 	if m.CH.Flags&mr0.FlagRTX != 0 { // bytes that went out on another path before
 		s.retransmitted++
 		s.moved++
 		t.totals.Retransmitted++
 		o.Flags |= FlagRetransmitted
+		fresh = !f.moved(s, e, m)
 	}
-	t.arrived(f, p, m, e, m.CH.Flags&mr0.FlagRTX == 0 || !f.moved(s, m))
+	t.arrived(f, p, m, e, fresh)
 }
 
 // arrived tells stream and message of a packet that was not seen before.
@@ -163,40 +165,6 @@ func (t *Tracker) arrived(f *metaFlow, p *dissector.Packet, m *mr0.Packet, e *se
 	if e.what&sentAcked != 0 {
 		f.credit(e, p.Meta.Time, p.Meta.HasTime)
 	}
-}
-
-// moved finds the bytes of a packet that is sent again on another path than before, and lets the earlier packet no
-// longer count for them. It reports whether that one had been captured.
-func (f *metaFlow) moved(to *metaPath, m *mr0.Packet) bool {
-	if m.Has&mr0.HasDH == 0 {
-		return false
-	}
-	stream, ok := f.byID.find(uint64(m.DH.StreamID))
-	if !ok {
-		return false
-	}
-	number := uint16(stream + 1)
-	for _, s := range f.paths {
-		if s == nil || s == to {
-			continue
-		}
-		for i := range s.ring {
-			e := &s.ring[i]
-			if e.what&(sentSeen|sentMoved) == sentSeen && e.stream == number && e.offset == m.DH.MessageOffset && f.msnOf(e) == uint64(m.DH.MSN) {
-				e.what |= sentMoved
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// msnOf is the msn of the open message that the entry belongs to; above 32 bits when there is none.
-func (f *metaFlow) msnOf(e *sent) uint64 {
-	if n, ok := f.open.of(e); ok {
-		return f.open.index.links[n].key & 0xffffffff
-	}
-	return 1 << 32
 }
 
 // open makes the entry of a psn that the path has not reached before, in place of one that is out of the window.

@@ -124,8 +124,9 @@ type PathRecord struct {
 	OutOfOrder          uint64 // came late, but were not resent
 	Duplicates          uint64 // psns seen more than once
 	Probes              uint64
-	FirstProbe          Count // packet numbers; the path failed before the first PROBE, and is in use again when
-	LastProbe           Count // other packets followed the last one
+	FirstProbe          Count // packet numbers; the path had failed before the first PROBE
+	LastProbe           Count
+	Failed              bool  // a PROBE was the last packet, and no ACK of it was captured
 	FirstProbeTime      Count // ns since the Unix epoch
 	CEMarked, ECTMarked uint64
 	Naks                uint64 // NAKs that named a packet of the path

@@ -62,6 +62,7 @@ type metaFlow struct {
 	open    messageTable
 	parts   int // paths and streams
 	hint    hints
+	trail   trail
 }
 
 // handshake is what the messages about the connection said, of the sender of this direction.
@@ -112,7 +113,7 @@ type sent struct {
 	first     int64 // of the first one
 	psn       uint32
 	timestamp uint32 // of the sender's clock, of the latest
-	offset    uint32 // in its message
+	offset    uint32 // in its message; with sentOnly the msn
 	id        uint16 // IP ID
 	length    uint16 // payload
 	message   uint16 // number plus one; 0: it has none of its own
@@ -174,6 +175,7 @@ type metaPath struct {
 	retransmitted, again, afterGap, afterRNR uint64
 	moved, outOfOrder, duplicates, probes    uint64
 	firstProbe, lastProbe, firstProbeTime    Count
+	probePSN                                 uint32 // of the last one
 	marked, capable, naks                    uint64
 	runs                                     [metaRuns]run
 	runCount                                 uint8

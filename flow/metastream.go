@@ -95,6 +95,22 @@ const (
 	messageResponse                    // of the other direction's request
 )
 
+func kindOf(t mr0.Type) messageKind {
+	switch t {
+	case mr0.TypeReadReq, mr0.TypeAtomicReq:
+		return messageRequest
+	case mr0.TypeReadResp, mr0.TypeAtomicResp:
+		return messageResponse
+	default:
+		return messageOneWay
+	}
+}
+
+// alone tells whether the packet is the whole of a message that needs no answer.
+func alone(m *mr0.Packet) bool {
+	return kindOf(m.CH.Type) == messageOneWay && m.CH.Flags&(mr0.FlagFirst|mr0.FlagLast) == mr0.FlagFirst|mr0.FlagLast
+}
+
 // messageTable holds open messages by stream and msn.
 type messageTable struct {
 	places []openMessage
@@ -161,16 +177,9 @@ func (t *Tracker) stream(f *metaFlow, id uint16) (*metaStream, int) {
 
 // carry takes a packet that brings bytes of a message which had not been captured, and says in the entry which.
 func (t *Tracker) carry(f *metaFlow, p *dissector.Packet, m *mr0.Packet, s *metaStream, number int, e *sent, fresh bool) {
-	response := m.CH.Type == mr0.TypeReadResp || m.CH.Type == mr0.TypeAtomicResp
+	kind := kindOf(m.CH.Type)
+	response := kind == messageResponse
 	e.stream, e.offset, e.length = uint16(number+1), m.DH.MessageOffset, m.CH.PayloadLength
-	kind := messageOneWay
-	switch m.CH.Type {
-	case mr0.TypeReadReq, mr0.TypeAtomicReq:
-		kind = messageRequest
-	case mr0.TypeReadResp, mr0.TypeAtomicResp:
-		kind = messageResponse
-	default:
-	}
 	begins := false
 	if !response {
 		if begins = s.begins(m.DH.MSN); begins {
@@ -183,8 +192,11 @@ func (t *Tracker) carry(f *metaFlow, p *dissector.Packet, m *mr0.Packet, s *meta
 			s.responses += uint64(m.CH.PayloadLength)
 		}
 	}
-	if begins && kind == messageOneWay && m.CH.Flags&(mr0.FlagFirst|mr0.FlagLast) == mr0.FlagFirst|mr0.FlagLast {
+	if begins && alone(m) {
 		e.what |= sentOnly
+	}
+	if e.what&sentOnly != 0 {
+		e.offset = m.DH.MSN
 		return
 	}
 	key := messageKey(m.DH.StreamID, m.DH.MSN, kind)
