@@ -16,8 +16,14 @@ import (
 // afterOnes is the CRC register after the eight bytes of ones that replace the LRH.
 const afterOnes uint32 = 0xdebb20e3
 
-// longestHead is the most that stands up to the end of the BTH: IPv4 with all options, UDP, BTH.
-const longestHead = 60 + udpLength + infiniband.BTHLength
+// Masks of what the ICRC does not cover, up to the virtual lane and byte 4 of the BTH.
+var (
+	maskIPv4 = crc.Mask{1: 0xff, 8: 0xff, 10: 0xff, 11: 0xff, 26: 0xff, 27: 0xff, ipv4Length + udpLength + 4: 0xff}
+	maskIPv6 = crc.Mask{0: 0x0f, 1: 0xff, 2: 0xff, 3: 0xff, 7: 0xff, 46: 0xff, 47: 0xff, ipv6Length + udpLength + 4: 0xff}
+	maskGRH  = crc.Mask{0: 0x0f, 1: 0xff, 2: 0xff, 3: 0xff, 7: 0xff, grhLength + 4: 0xff}
+	maskLRH  = crc.Mask{0: 0xf0, lrhLength + 4: 0xff}
+	maskBTH  = crc.Mask{4: 0xff}
+)
 
 // VerifyICRC computes the invariant CRC of a decoded packet and compares it with the one on the wire.
 //
@@ -84,82 +90,52 @@ func coverage(p *Packet) int {
 // end with the last byte of payload or pad. It answers false when they are not such a packet, or when IPv6
 // extension headers stand before UDP.
 func ComputeICRC(protocol Protocol, packet []byte) (uint32, bool) {
-	const grhThenBTH = grhLength + infiniband.BTHLength
-	register := afterOnes
-	var head [longestHead]byte
-	var n int
+	register, mask, least := afterOnes, &maskGRH, grhLength
 	switch protocol {
 	case ProtocolRoCEv2, ProtocolMRC:
-		if n = maskIP(&head, packet); n == 0 {
-			return 0, false
-		}
+		return icrcOfIP(packet)
 	case ProtocolRoCEv1:
-		if len(packet) < grhThenBTH {
-			return 0, false
-		}
-		n = copy(head[:], packet[:grhThenBTH])
-		maskIPv6(&head)
 	case ProtocolInfiniBand:
 		if len(packet) < lrhLength {
 			return 0, false
 		}
 		if packet[1]&1 != 0 { // with a GRH, the LRH counts as ones
 			packet = packet[lrhLength:]
-			if len(packet) < grhThenBTH {
-				return 0, false
-			}
-			n = copy(head[:], packet[:grhThenBTH])
-			maskIPv6(&head)
 			break
 		}
-		const lrhThenBTH = lrhLength + infiniband.BTHLength
-		if len(packet) < lrhThenBTH {
-			return 0, false
-		}
-		register = ^uint32(0)
-		n = copy(head[:], packet[:lrhThenBTH])
-		head[0] |= 0xf0 // the virtual lane
+		register, mask, least = ^uint32(0), &maskLRH, lrhLength
 	default:
 		return 0, false
 	}
-	head[n-infiniband.BTHLength+4] = 0xff
-	return crc32.Update(^crc.Update(register, head[:n]), crc32.IEEETable, packet[n:]), true
+	if len(packet) < least+infiniband.BTHLength {
+		return 0, false
+	}
+	return ^crc.UpdateMasked(register, packet, mask), true
 }
 
-// maskIP copies the headers of a RoCEv2 packet with their variant fields as ones. It is 0 when they are not
-// all there.
-func maskIP(head *[longestHead]byte, packet []byte) int {
-	if len(packet) == 0 {
-		return 0
-	}
-	ip := ipv6Length
-	if packet[0]>>4 == 4 {
-		ip = int(packet[0]&0xf) * 4
-	}
-	n := ip + udpLength + infiniband.BTHLength
-	if ip < ipv4Length || len(packet) < n {
-		return 0
-	}
-	copy(head[:], packet[:n])
-	if packet[0]>>4 == 4 {
-		head[1] = 0xff
-		head[8] = 0xff
-		head[10], head[11] = 0xff, 0xff
-	} else {
-		if head[6] != protocolUDP {
-			return 0
+// icrcOfIP is the ICRC of a RoCEv2 packet; false when its headers are not all there, or not those that were asked for.
+func icrcOfIP(packet []byte) (uint32, bool) {
+	const udpThenBTH = udpLength + infiniband.BTHLength
+	switch {
+	case len(packet) < ipv4Length+udpThenBTH:
+		return 0, false
+	case packet[0] == 0x45:
+		return ^crc.UpdateMasked(afterOnes, packet, &maskIPv4), true
+	case packet[0]>>4 != 4:
+		if len(packet) < ipv6Length+udpThenBTH || packet[6] != protocolUDP {
+			return 0, false
 		}
-		maskIPv6(head)
+		return ^crc.UpdateMasked(afterOnes, packet, &maskIPv6), true
 	}
+	ip := int(packet[0]&0xf) * 4
+	if ip < ipv4Length || len(packet) < ip+udpThenBTH {
+		return 0, false
+	}
+	var head [60 + udpLength]byte // with all options that there can be
+	n := copy(head[:], packet[:ip+udpLength])
+	head[1], head[8], head[10], head[11] = 0xff, 0xff, 0xff, 0xff
 	head[ip+6], head[ip+7] = 0xff, 0xff
-	return n
-}
-
-// maskIPv6 sets traffic class, flow label and hop limit to ones.
-func maskIPv6(head *[longestHead]byte) {
-	head[0] |= 0x0f
-	head[1], head[2], head[3] = 0xff, 0xff, 0xff
-	head[7] = 0xff
+	return ^crc.UpdateMasked(crc.Update(afterOnes, head[:n]), packet[n:], &maskBTH), true
 }
 
 // FindRewrittenPort looks for the one UDP source port with which the ICRC of a RoCEv2 packet would be right.

@@ -35,3 +35,28 @@ func Update(c uint32, b []byte) uint32 {
 	}
 	return c
 }
+
+// Mask is laid over the first bytes of a packet: the bits that are set in it count as ones.
+type Mask [64]byte
+
+// UpdateMasked runs the CRC register, which is not inverted, over bytes with the mask laid over their beginning.
+func UpdateMasked(c uint32, b []byte, mask *Mask) uint32 {
+	if folds && len(b) >= len(mask) {
+		var folded [16]byte
+		whole := len(b) &^ 15
+		fold(c, &b[0], whole, mask, &folded)
+		return Update(Update(0, folded[:]), b[whole:])
+	}
+	return updateMasked(c, b, mask)
+}
+
+// updateMasked is UpdateMasked for every processor.
+func updateMasked(c uint32, b []byte, mask *Mask) uint32 {
+	var head [len(mask)]byte
+	n := copy(head[:], b)
+	for i := 0; i < len(head); i += 8 {
+		word := binary.NativeEndian.Uint64(head[i:]) | binary.NativeEndian.Uint64(mask[i:])
+		binary.NativeEndian.PutUint64(head[i:], word)
+	}
+	return ^crc32.Update(^Update(c, head[:n]), crc32.IEEETable, b[n:])
+}
