@@ -117,8 +117,6 @@ func (s *Store) checkReader(ctx context.Context) (err error) {
 		return err
 	}
 	defer closing(&err, conn)
-	ctx, cancel := withoutDeadline(ctx)
-	defer cancel()
 	var readonly uint64
 	err = conn.QueryRow(ctx, "SELECT toUInt64(getSetting('readonly'))").Scan(&readonly)
 	if code, _, _ := Refusal(err); code == codeReadonly {

@@ -149,6 +149,8 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, done := withoutDeadline(ctx)
+	defer done()
 	s := &Store{config: config, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS}}}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err

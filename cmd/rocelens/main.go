@@ -61,12 +61,24 @@ func (e *exitError) Unwrap() error { return e.Err }
 func main() {
 	// A closed pipe is an error of the write, so that commands end in order instead of dying of a signal.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	// The second signal kills, should the first have been handled too slowly.
-	context.AfterFunc(ctx, stop)
+	ctx := interruptible(os.Stderr, os.Exit)
 	code := run(ctx, os.Args[1:], standardStreams())
-	stop()
 	os.Exit(code)
+}
+
+// interruptible is a context that ends with the first signal to end. The second ends the program there and then.
+func interruptible(stderr io.Writer, exit func(int)) context.Context {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		fmt.Fprintln(stderr, "rocelens: ended at once by the second signal, without waiting for what was still to end")
+		exit(exitInterrupted)
+	}()
+	return ctx
 }
 
 // run executes one command line and returns the exit code.

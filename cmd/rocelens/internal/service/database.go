@@ -75,8 +75,8 @@ func openDatabase(ctx context.Context, config *Config, dir string) (*database, e
 	}
 	options.Logger = config.Logger
 	if out.store, err = store.Open(ctx, options); err != nil {
-		if network, ok := errors.AsType[net.Error](err); ok && out.embedded == nil {
-			err = fmt.Errorf("ClickHouse does not answer at %s (%w): check that it runs and what --clickhouse says", options.Address, network)
+		if out.embedded == nil {
+			err = config.Database.connectError(ctx, err)
 		}
 		return nil, errors.Join(err, out.close(ctx))
 	}
@@ -114,6 +114,7 @@ func (d *database) fill(o *server.Options, config *Config) {
 	o.Captures = &captures{store: d.store, version: config.Version}
 	o.Eraser = d.store
 	o.Flows = &flows{store: d.store}
+	o.Paths = &paths{store: d.store}
 	o.Packets = &packets{store: d.store}
 	if err := d.store.QueryDisabled(); err != nil {
 		o.QueriesOff = err.Error()

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/rocelens/rocelens/store/embedded"
+)
+
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	if _, err := embedded.FindLibrary(""); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	programs := t.TempDir()
+	build := exec.Command("go", "build", "-o", programs, ".", "../rocelens-clickhouse")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+
+	service := exec.Command(filepath.Join(programs, "rocelens"), "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir())
+	said, err := service.StderrPipe()
+	require.NoError(t, err)
+	stdout, err := service.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, service.Start())
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, ready, "rocelens is ready at http://127.0.0.1:")
+
+	// A database that cannot end holds the service up.
+	database := childOf(t, service.Process.Pid)
+	handle, err := unix.PidfdOpen(database, 0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(database, syscall.SIGSTOP))
+	require.NoError(t, service.Process.Signal(os.Interrupt))
+	lines := bufio.NewScanner(said)
+	for !strings.Contains(lines.Text(), "stopped serving") {
+		require.True(t, lines.Scan())
+	}
+	require.NoError(t, service.Process.Signal(os.Interrupt))
+	require.True(t, lines.Scan())
+	require.Equal(t, "rocelens: ended at once by the second signal, without waiting for what was still to end", lines.Text())
+	require.Error(t, service.Wait())
+	require.Equal(t, exitInterrupted, service.ProcessState.ExitCode())
+
+	// The database ends by itself.
+	require.NoError(t, syscall.Kill(database, syscall.SIGCONT))
+	poll := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
+	for {
+		if _, err = unix.Poll(poll, -1); err != unix.EINTR { //nolint:errorlint // a bare errno
+			break
+		}
+	}
+	require.NoError(t, err)
+	require.NoError(t, unix.Close(handle))
+}
+
+// childOf is the one child of a process.
+func childOf(t *testing.T, parent int) int {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	require.NoError(t, err)
+	var all bytes.Buffer
+	for _, path := range tasks {
+		children, err := os.ReadFile(path)
+		require.NoError(t, err)
+		all.Write(children)
+	}
+	children := strings.Fields(all.String())
+	require.Len(t, children, 1)
+	child, err := strconv.Atoi(children[0])
+	require.NoError(t, err)
+	return child
+}
