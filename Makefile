@@ -122,6 +122,8 @@ bench: build ## speed against tshark, tcpdump and capinfos in one run; benchmark
 	go run ./bench
 	@echo && echo 'decoding MetaRoCE, as a multiple of RoCEv2 WRITE packets in the same run' # at most 1.2 for WRITE, 1.5 for ACK
 	@go test -run '^$$' -bench MetaRoCEDecode ./dissector | grep 'x-WRITE'
+	@echo && echo 'tracking MetaRoCE over eight paths, as a multiple of RoCEv2 in the same run'
+	@go test -run '^$$' -bench MetaRoCEObserve ./flow | grep 'x-RoCEv2'
 
 .PHONY: bench-softmetaroce
 bench-softmetaroce: ## a transfer between MetaRoCE peers over veth against iperf3; as root
