@@ -96,14 +96,8 @@ func keyOf(p *dissector.Packet, k *Key) {
 		k.SourceQP = p.DETH.SourceQP
 	}
 	if p.Protocol == dissector.ProtocolInfiniBand && p.Network.Version == 0 {
-		localKey(p, k)
+		k.Source, k.Destination = p.Ends()
 	}
-}
-
-// localKey fills the addresses of a native InfiniBand packet without GRH with its LIDs, as ::LID.
-func localKey(p *dissector.Packet, k *Key) {
-	binary.BigEndian.PutUint16(k.Source[14:], p.LRH.SourceLID)
-	binary.BigEndian.PutUint16(k.Destination[14:], p.LRH.DestinationLID)
 }
 
 // Affinity is a number that both directions of a connection, its CNPs and the connection manager's messages

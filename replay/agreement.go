@@ -65,7 +65,8 @@ func (a *agreements) ask(p *dissector.Packet, m *mad.REQ) {
 		clear(a.pending)
 	}
 	mtu, _ := m.PathMTU.Bytes() // 0 when the code is reserved
-	a.pending[end{p.Network.Source, p.Network.Destination, m.LocalID}] = asked{
+	source, destination := p.Ends()
+	a.pending[end{source, destination, m.LocalID}] = asked{
 		agreement: rocejudge.Agreement{
 			Known: true, QPN: m.LocalQPN, PathMTU: uint16(mtu), Retries: m.RetryCount, RetriesKnown: true,
 		},
@@ -77,7 +78,8 @@ func (a *agreements) ask(p *dissector.Packet, m *mad.REQ) {
 // accept takes a REP. Each side tells the other where to begin, and asks the other for the RNR retries that it wants, and the passive one is told the
 // timeout of its requests by the REQ; that of the active one follows from what only it knows.
 func (a *agreements) accept(p *dissector.Packet, m *mad.REP) {
-	key := end{p.Network.Destination, p.Network.Source, m.RemoteID}
+	source, destination := p.Ends()
+	key := end{destination, source, m.RemoteID}
 	q, ok := a.pending[key]
 	if !ok {
 		return
@@ -95,8 +97,8 @@ func (a *agreements) accept(p *dissector.Packet, m *mad.REP) {
 		ReadDepth: min(m.InitiatorDepth, q.resources), ReadDepthKnown: true,
 		AckTimeout: q.localAckTimeout, AckTimeoutKnown: q.localAckTimeout != 0,
 	}
-	a.ends[end{p.Network.Destination, p.Network.Source, passive.QPN}] = active
-	a.ends[end{p.Network.Source, p.Network.Destination, active.QPN}] = passive
+	a.ends[end{destination, source, passive.QPN}] = active
+	a.ends[end{source, destination, active.QPN}] = passive
 }
 
 // agree tells a judge what the connection manager said of the two ends; p is a packet of a lane.
@@ -105,12 +107,13 @@ func (e *Engine) agree(c *connection, p *dissector.Packet, lane int) {
 	if !ok {
 		return
 	}
-	sender, ok := e.agreements.ends[end{p.Network.Source, p.Network.Destination, p.BTH.DestinationQP}]
+	source, destination := p.Ends()
+	sender, ok := e.agreements.ends[end{source, destination, p.BTH.DestinationQP}]
 	if !ok {
 		return
 	}
 	j.Agree(lane, &sender)
-	if receiver, ok := e.agreements.ends[end{p.Network.Destination, p.Network.Source, sender.QPN}]; ok {
+	if receiver, ok := e.agreements.ends[end{destination, source, sender.QPN}]; ok {
 		j.Agree(1-lane, &receiver)
 	}
 }

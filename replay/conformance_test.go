@@ -2,7 +2,6 @@ package replay_test
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -103,7 +102,7 @@ func TestConformingConnectionsDoNotDiverge(t *testing.T) {
 		seeds = n
 	}
 	for part := range uint64(4) {
-		t.Run(fmt.Sprint(part), func(t *testing.T) {
+		t.Run(strconv.FormatUint(part, 10), func(t *testing.T) {
 			t.Parallel()
 			connections, undetermined, checked := 0, uint64(0), uint64(0)
 			for seed := part; seed < seeds; seed += 4 {

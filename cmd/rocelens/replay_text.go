@@ -16,6 +16,9 @@ import (
 // maxTextFindings is how many findings are printed in full; the table above them counts all.
 const maxTextFindings = 200
 
+// examples is how many findings of one rule are printed unless all are asked for.
+const examples = 3
+
 // replayText prints a table of rules for people, then what diverges, then what the capture cannot tell.
 type replayText struct {
 	style       style
@@ -146,17 +149,24 @@ func (o *replayText) table(w io.Writer, t *replay.Totals) {
 
 // list prints findings of one verdict.
 func (o *replayText) list(w io.Writer, v finding.Verdict) {
-	printed := 0
+	printed, left := 0, 0
+	var of [finding.RuleCount]int
+	defer func() {
+		if left > 0 {
+			fmt.Fprintln(w, o.style.dim(fmt.Sprintf("\n%s more of the same; --all prints more, --json all that were kept.", countText(uint64(left)))))
+		}
+	}()
 	for i := range o.findings {
 		f := &o.findings[i]
 		if f.Verdict != v {
 			continue
 		}
-		if printed == maxTextFindings {
-			fmt.Fprintln(w, o.style.dim("\nMore are left out here; --json prints all that were kept."))
-			return
+		if printed == maxTextFindings || (of[f.Rule] == examples && !o.all) {
+			left++
+			continue
 		}
 		printed++
+		of[f.Rule]++
 		d := f.Rule.Describe()
 		word := v.String()
 		if v == finding.Diverges {

@@ -120,8 +120,9 @@ func describe(t *testing.T, name string, o outcome) string {
 	return b.String()
 }
 
-// TestEverySharedCaptureHasItsAnswer keeps what analyze says of every public capture, each checked by eye.
-func TestEverySharedCaptureHasItsAnswer(t *testing.T) {
+// sharedCaptures is the directory of the public captures; without it the test is skipped.
+func sharedCaptures(t *testing.T) string {
+	t.Helper()
 	dir := os.Getenv("ROCELENS_CAPTURES")
 	if dir == "" {
 		dir = filepath.Join(packageDirectory, "..", "..", "..", "shared", "captures")
@@ -129,7 +130,12 @@ func TestEverySharedCaptureHasItsAnswer(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("no captures in %s: set ROCELENS_CAPTURES to their directory", dir)
 	}
-	t.Chdir(dir)
+	return dir
+}
+
+// TestEverySharedCaptureHasItsAnswer keeps what analyze says of every public capture, each checked by eye.
+func TestEverySharedCaptureHasItsAnswer(t *testing.T) {
+	t.Chdir(sharedCaptures(t))
 	var b strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".tsv") || strings.HasSuffix(path, ".md") {

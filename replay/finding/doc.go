@@ -6,6 +6,8 @@
 // or duplicated on the way can explain is called a divergence; each rule says what it has to rule out.
 package finding
 
+//go:generate go run ./document
+
 // Verdict is the judgement about one place where a rule applies.
 type Verdict uint8
 

@@ -73,7 +73,7 @@ var roceRules = [RoCERuleCount]Description{
 	},
 	RoCEICRC: {
 		ID: "roce.icrc", Title: "the ICRC is right", Severity: Error,
-		Diverges:     "it is wrong in every packet of the sender, eight or more, and the receiver, which sends itself, answered none",
+		Diverges:     "it is wrong in every packet of the sender, eight or more, while its peer's are right and answer none of them",
 		Undetermined: "it is wrong in some, or they were answered: damage on the way, a device that rewrote a field that it covers, or the capture itself",
 		Source:       "IBTA vol. 1, 7.8.1 and annex A17", Next: "NAT or a tunnel that rewrites addresses or ports; otherwise cables and the error counters of the links.",
 	},

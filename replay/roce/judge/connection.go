@@ -115,8 +115,7 @@ func (c *Connection) meet(i int, e *event, s *finding.Sighting) {
 	if !l.seen {
 		l.seen = true
 		l.protocol = p.Protocol
-		l.sender.Address = p.Network.Source
-		other.sender.Address = p.Network.Destination
+		l.sender.Address, other.sender.Address = p.Ends()
 		other.sender.QP, other.sender.HasQP = p.BTH.DestinationQP, true
 		if other.seen && other.protocol != l.protocol {
 			c.versions(i, e)

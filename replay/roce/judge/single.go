@@ -191,7 +191,7 @@ func (c *Connection) closeICRC(i int) {
 	}
 	// What was answered had a right one when it arrived: the capture, or a device behind it, changed the packets.
 	verdict := finding.Undetermined
-	if l.icrcBad >= everyBad && l.icrcGood == 0 && c.lanes[1-i].seen && !c.dialogues[i].heard {
+	if l.icrcBad >= everyBad && l.icrcGood == 0 && c.lanes[1-i].icrcGood != 0 && !c.dialogues[i].heard {
 		verdict = finding.Diverges
 	}
 	c.find(i, finding.RoCEICRC, verdict, nil, packets(l.badNumbers[:]...), func(f *finding.Finding) {
