@@ -18,6 +18,34 @@ type congestion struct {
 	beyond  bool // more were in flight
 	packet  uint64
 	started uint64
+
+	// Timestamps of every eighth psn, or of the next that was seen: what left less than a round trip ago is in flight,
+	// wherever the capture is made.
+	stamps [32]uint32
+	psns   [32]uint32
+	oldest uint32 // block of eight
+}
+
+// recent is how many packets of the path have left within the least round trip, the one of the event included.
+func (c *Connection) recent(d *lane, p *path, e *event) int32 {
+	g := &p.congested
+	psn, stamp := e.m.CH.PSN, e.m.DH.Timestamp
+	block := psn >> 3
+	if i := block & 31; g.psns[i]>>3 != block {
+		g.psns[i], g.stamps[i] = psn, stamp
+	}
+	least := 8 * (d.toReceiver.least + c.toSenderAtLeast(d)) / 10
+	if block-g.oldest >= 32 {
+		g.oldest = block - 31
+	}
+	for g.oldest != block {
+		i := g.oldest & 31
+		if g.psns[i]>>3 == g.oldest && int64(int32(stamp-g.stamps[i])) < least {
+			return int32(psn - g.psns[i] + 1)
+		}
+		g.oldest++
+	}
+	return 1
 }
 
 // congestionACK notes whether ce_count has grown.
@@ -38,9 +66,10 @@ func (c *Connection) congestionAt(d *lane, p *path, e *event, flying int32) {
 		return
 	}
 	round := 3 * roundTrip
+	flying = max(flying, c.recent(d, p, e))
 	if !g.begun {
 		window := float64(c.window(d))
-		*g = congestion{begun: true, end: e.time + round, bound: window, next: window, grew: g.grew, started: e.number}
+		*g = congestion{begun: true, oldest: e.m.CH.PSN >> 3, end: e.time + round, bound: window, next: window, grew: g.grew, started: e.number}
 	}
 	if e.time >= g.end {
 		c.endRound(d, p, e, round)

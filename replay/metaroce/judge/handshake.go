@@ -54,7 +54,7 @@ func (c *Connection) setUp(l *lane, e *event) {
 	if e.timed && m.CH.Type == mr0.TypeConnRep && other.replyAt == 0 {
 		other.replyAt = e.time
 		if other.setup.attempts == 1 && other.requestAt != 0 {
-			other.answer = e.time - other.requestAt
+			other.answer, other.answered = e.time-other.requestAt, true
 		}
 	}
 }
@@ -140,8 +140,8 @@ func (c *Connection) retriedRequest(l *lane, e *event) {
 
 // handshakeReply measures the way from CONN_REP to the requester and back.
 func (c *Connection) handshakeReply(d *lane, e *event) {
-	if d.replyAt > 0 && d.reply == 0 && e.timed {
-		d.reply = e.time - d.replyAt
+	if d.replyAt > 0 && !d.replied && e.timed {
+		d.reply, d.replied = e.time-d.replyAt, true
 	}
 }
 

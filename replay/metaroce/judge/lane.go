@@ -50,9 +50,11 @@ type lane struct {
 	patience int // slots that may still be looked through for moved bytes
 
 	toReceiver, toSender roundTrip
-	reply                int64 // from CONN_REP to the first packet of this lane, ns; 0: unknown
+	reply                int64 // from CONN_REP to the first packet of this lane, ns
+	replied              bool
 	replyAt              int64
-	answer               int64 // from CONN_REQ of this lane to its CONN_REP, ns; 0: unknown
+	answer               int64 // from CONN_REQ of this lane to its CONN_REP, ns
+	answered             bool
 	requestAt            int64
 	jitter               jitter
 
@@ -163,15 +165,14 @@ func (j *jitter) span() int64 { return int64(j.most) - int64(j.least) }
 // sends because of it, ns.
 func (c *Connection) toSender(d *lane) (int64, bool) {
 	other := &c.lanes[1-d.index]
-	bound := int64(0)
+	bound, known := int64(0), false
 	if d.toSender.samples > 0 {
-		bound = max(bound, d.toSender.most)
+		bound, known = max(bound, d.toSender.most), true
 	}
 	if other.toReceiver.samples > 0 {
-		bound = max(bound, other.toReceiver.most)
+		bound, known = max(bound, other.toReceiver.most), true
 	}
-	bound = max(bound, d.reply, other.answer)
-	return bound, bound > 0
+	return max(bound, d.reply, other.answer), known || d.replied || other.answered
 }
 
 // toSenderAtLeast is the least time that this took, ns, 0 when it is unknown.

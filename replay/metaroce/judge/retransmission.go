@@ -119,7 +119,7 @@ func (c *Connection) showMissing(d *lane, p *path, v *coverage, e *event) {
 			continue
 		}
 		s := p.find(psn)
-		if s == nil || s.state&covered != 0 {
+		if s == nil || s.state&(covered|refused) != 0 { // what is refused is not lost
 			continue
 		}
 		if s.state&wasMissing == 0 {

@@ -111,6 +111,9 @@ func (c *Connection) sentFirst(d *lane, p *path, s *slot, e *event, highest bool
 	c.order(d, p, e)
 	c.afterMove(d, p, e)
 	if s.state&seen == 0 {
+		if s.state&covered != 0 {
+			d.missed-- // it had not passed yet, or was a copy
+		}
 		c.weigh(d, clueAckUnsent, int(p.id), e, s.state&covered != 0, 0, s.last, e.number)
 	}
 	s.firstTS = timestamp
@@ -129,6 +132,7 @@ func (c *Connection) sentFirst(d *lane, p *path, s *slot, e *event, highest bool
 	c.inFlight(d, p, e)
 	p.latestTS, p.latestPSN, p.latestTime, p.latestTimed, p.latestNumber = timestamp, s.psn, e.time, e.timed, e.number
 	if m.CH.Type != mr0.TypeProbe {
+		p.probed = false
 		c.fatal(d, e)
 	}
 }

@@ -52,7 +52,7 @@ func (c *Connection) vantage(l *lane) finding.Vantage {
 	there := d.ToReceiver
 	back := d.ToSender.Minimum
 	known := d.ToSender.Known
-	if !known && l.reply > 0 {
+	if !known && l.replied {
 		back, known = l.reply, true
 	}
 	if !there.Known || !known {
