@@ -1,6 +1,7 @@
 package metaroce_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,24 @@ func (s *script) request(conn mr0.CONN, how ...as) metaroce.Verdict {
 
 var request = mr0.CONN{
 	SourceConnID: 0xb, PathCount: 3, PlaneCount: 1, MTU: 512, InitialPSN: 70, StreamCount: 4, MaxWindow: 32, Nonce: 42,
+}
+
+// A request that is repeated goes by another plane, whose way may be whole.
+func TestRepeatedRequestsGoByAllPlanes(t *testing.T) {
+	second, there := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2")
+	s := unconnected(t, func(c *metaroce.Config) { c.Planes = append(c.Planes, second) })
+	c, err := s.e.Connect(s.now, addressB, there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.c = c
+	for i, x := range s.advance(100 * ms)[:4] {
+		plane := i % 2
+		from, to := []netip.Addr{addressA, second}[plane], []netip.Addr{addressB, there}[plane]
+		if x.Datagram.Source.Addr() != from || x.Datagram.Destination.Addr() != to || int(x.CH.PlaneID) != plane {
+			t.Errorf("request %d went from %s to %s in plane %d", i, x.Datagram.Source, x.Datagram.Destination, x.CH.PlaneID)
+		}
+	}
 }
 
 func TestAcceptingEchoesTheNonceAndRepeatsItself(t *testing.T) {
