@@ -24,14 +24,15 @@ type asked struct {
 
 // agreements remembers what the connection manager said, up to a limit.
 type agreements struct {
-	pending map[end]asked
-	ends    map[end]rocejudge.Agreement
+	pending  map[end]asked
+	ends     map[end]rocejudge.Agreement
+	attempts map[end]*attempt
 }
 
 const maxAgreements = 1 << 14
 
 func newAgreements() agreements {
-	return agreements{pending: map[end]asked{}, ends: map[end]rocejudge.Agreement{}}
+	return agreements{pending: map[end]asked{}, ends: map[end]rocejudge.Agreement{}, attempts: map[end]*attempt{}}
 }
 
 // observe reads a datagram of the connection manager (IBTA volume 1, sections 12.6.5 and 12.6.8).
@@ -56,6 +57,11 @@ func (a *agreements) observe(p *dissector.Packet) {
 		if _, err := m.Decode(payload[n:]); err == nil {
 			a.accept(p, &m)
 		}
+	case mad.MessageREJ:
+		var m mad.REJ
+		if _, err := m.Decode(payload[n:]); err == nil {
+			a.refuse(p, &m)
+		}
 	default: // the others change nothing that rules need
 	}
 }
@@ -66,7 +72,9 @@ func (a *agreements) ask(p *dissector.Packet, m *mad.REQ) {
 	}
 	mtu, _ := m.PathMTU.Bytes() // 0 when the code is reserved
 	source, destination := p.Ends()
-	a.pending[end{source, destination, m.LocalID}] = asked{
+	key := end{source, destination, m.LocalID}
+	a.tried(key, p, m)
+	a.pending[key] = asked{
 		agreement: rocejudge.Agreement{
 			Known: true, QPN: m.LocalQPN, PathMTU: uint16(mtu), Retries: m.RetryCount, RetriesKnown: true,
 		},
@@ -83,6 +91,9 @@ func (a *agreements) accept(p *dissector.Packet, m *mad.REP) {
 	q, ok := a.pending[key]
 	if !ok {
 		return
+	}
+	if t := a.attempts[key]; t != nil {
+		t.accepted = true
 	}
 	if len(a.ends) >= maxAgreements {
 		clear(a.ends)

@@ -33,6 +33,7 @@ func newWatcher(seed uint64, missing float64) *watcher {
 }
 
 func (w *watcher) Finding(f *finding.Finding)       { w.findings = append(w.findings, *f) }
+func (w *watcher) Attempt(*finding.Attempt)         {}
 func (w *watcher) Connection(c *finding.Connection) { w.connections = append(w.connections, *c) }
 
 // flowID names a direction by its destination.

@@ -10,6 +10,7 @@ import (
 type Sink interface {
 	Finding(f *finding.Finding)
 	Connection(c *finding.Connection)
+	Attempt(a *finding.Attempt) // to set up a connection, that failed
 }
 
 // Config bounds what an [Engine] remembers. A zero field means its default.
@@ -68,14 +69,15 @@ type connection struct {
 
 // Totals counts what an engine has looked at.
 type Totals struct {
-	Packets     uint64 // that belong to a connection
-	Copies      uint64 // of these: made by a mirror, and left out
-	Connections uint64
-	OneWay      uint64 // of these: one direction only
-	Evicted     uint64 // of these: reported early, since there were too many
-	Diverging   uint64 // of these: with a divergence
-	Undecided   uint64 // of these: without, but with a place that the capture cannot tell about
-	Tallies     [finding.RuleCount]finding.Tally
+	Packets        uint64 // that belong to a connection
+	Copies         uint64 // of these: made by a mirror, and left out
+	Connections    uint64
+	OneWay         uint64 // of these: one direction only
+	Evicted        uint64 // of these: reported early, since there were too many
+	Diverging      uint64 // of these: with a divergence
+	Undecided      uint64 // of these: without, but with a place that the capture cannot tell about
+	FailedAttempts uint64 // to set up a connection
+	Tallies        [finding.RuleCount]finding.Tally
 }
 
 // Engine judges connections. It is for one goroutine.
@@ -334,6 +336,12 @@ func (e *Engine) Flush() {
 	}
 	clear(e.directions)
 	e.latest = nil
+	failed := e.agreements.failed()
+	for i := range failed {
+		e.sink.Attempt(&failed[i])
+	}
+	e.totals.FailedAttempts += uint64(len(failed))
+	clear(e.agreements.attempts)
 }
 
 // Totals are the sums so far, over all connections that were reported.

@@ -15,6 +15,28 @@ type Replay struct {
 	Rules       []RuleTally  `json:"rules"` // those that applied
 	Findings    []Finding    `json:"findings"`
 	Connections []Connection `json:"connections"`
+
+	FailedAttempts []Attempt `json:"failed_attempts"`
+}
+
+// Attempt is an attempt to set a connection up that failed. Reason is null when nothing answered.
+type Attempt struct {
+	From    string   `json:"from"`
+	To      string   `json:"to"`
+	Service string   `json:"service"`
+	Tries   uint32   `json:"tries"`
+	Packets []uint64 `json:"packets"` // the first and the last that belong to it
+	Reason  *string  `json:"reject_reason"`
+}
+
+// NewAttempt is an attempt's document.
+func NewAttempt(a *finding.Attempt) Attempt {
+	out := Attempt{From: a.From.String(), To: a.To.String(), Service: a.Service, Tries: a.Tries, Packets: []uint64{a.First, a.Last}}
+	if a.Rejected {
+		reason := a.Reason
+		out.Reason = &reason
+	}
+	return out
 }
 
 // ReplayTotals counts connections by their worst verdict.

@@ -26,6 +26,7 @@ type replayCommand struct {
 type replayOutput interface {
 	Finding(f *finding.Finding)
 	Connection(c *finding.Connection)
+	Attempt(a *finding.Attempt)
 	write(w io.Writer, files []fileResult, result *analysis.Result) error
 }
 

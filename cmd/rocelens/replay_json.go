@@ -13,6 +13,7 @@ import (
 type replayJSON struct {
 	findings    []document.Finding
 	connections []document.Connection
+	attempts    []document.Attempt
 }
 
 // Finding keeps a finding.
@@ -25,6 +26,11 @@ func (o *replayJSON) Connection(c *finding.Connection) {
 	o.connections = append(o.connections, document.NewConnection(c))
 }
 
+// Attempt keeps a failed attempt.
+func (o *replayJSON) Attempt(a *finding.Attempt) {
+	o.attempts = append(o.attempts, document.NewAttempt(a))
+}
+
 func (o *replayJSON) write(w io.Writer, files []fileResult, result *analysis.Result) error {
 	d := document.NewReplay(&result.Replay)
 	for _, f := range files {
@@ -33,6 +39,9 @@ func (o *replayJSON) write(w io.Writer, files []fileResult, result *analysis.Res
 		}
 	}
 	d.Findings, d.Connections = o.findings, o.connections
+	if d.FailedAttempts = o.attempts; d.FailedAttempts == nil {
+		d.FailedAttempts = []document.Attempt{}
+	}
 	if d.Findings == nil {
 		d.Findings = []document.Finding{}
 	}

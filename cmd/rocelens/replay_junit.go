@@ -25,6 +25,9 @@ func (o *replayJUnit) Finding(f *finding.Finding) {
 // Connection has nothing that the report shows.
 func (o *replayJUnit) Connection(*finding.Connection) {}
 
+// Attempt has nothing that the report shows.
+func (o *replayJUnit) Attempt(*finding.Attempt) {}
+
 type junitSuite struct {
 	XMLName  xml.Name    `xml:"testsuite"`
 	Name     string      `xml:"name,attr"`

@@ -126,3 +126,17 @@ func TestReplayOfNothing(t *testing.T) {
 	assert.Equal(t, exitUsage, o.code)
 	assert.Contains(t, o.err, "exclude each other")
 }
+
+// TestReplayNamesFailedAttempts: sixteen equal REQs are one attempt, and a REJ is shown with its reason.
+func TestReplayNamesFailedAttempts(t *testing.T) {
+	shared := sharedCaptures(t)
+	d, code := replayed(t, filepath.Join(shared, "derived/sit-cm-noanswer.pcap"))
+	assert.Zero(t, code)
+	assert.Equal(t, []document.Attempt{{From: "10.0.0.1", To: "10.0.0.2", Service: "TCP port 7471", Tries: 16, Packets: []uint64{1, 16}}}, d.FailedAttempts)
+	d, _ = replayed(t, filepath.Join(shared, "derived/sit-cm-reject.pcap"))
+	require.Len(t, d.FailedAttempts, 1)
+	require.NotNil(t, d.FailedAttempts[0].Reason)
+	assert.Equal(t, "consumer reject", *d.FailedAttempts[0].Reason)
+	d, _ = replayed(t, filepath.Join(shared, "magnate3-linux-riscv-dev/send.pcap"))
+	assert.Empty(t, d.FailedAttempts)
+}

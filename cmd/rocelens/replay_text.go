@@ -26,6 +26,7 @@ type replayText struct {
 	findings    []finding.Finding
 	left        int
 	connections []finding.Connection
+	attempts    []finding.Attempt
 }
 
 // Finding keeps a finding.
@@ -44,6 +45,29 @@ func (o *replayText) Connection(c *finding.Connection) {
 	}
 }
 
+// Attempt keeps a failed attempt.
+func (o *replayText) Attempt(a *finding.Attempt) {
+	if len(o.attempts) < maxTextFindings {
+		o.attempts = append(o.attempts, *a)
+	}
+}
+
+// failed prints attempts to set up connections that came to nothing.
+func (o *replayText) failed(w io.Writer, all uint64) {
+	for i := range o.attempts {
+		a := &o.attempts[i]
+		what := "was never answered, as far as was captured"
+		if a.Rejected {
+			what = "was rejected: " + a.Reason
+		}
+		fmt.Fprintf(w, "%s to connect %s to %s for %s %s (REQ seen %s, packets %d to %d)\n", o.style.bad("failed attempt"),
+			a.From, a.To, a.Service, what, plural(uint64(a.Tries), "time"), a.First, a.Last)
+	}
+	if left := all - uint64(len(o.attempts)); left > 0 {
+		fmt.Fprintf(w, "%s more\n", plural(left, "failed attempt"))
+	}
+}
+
 func (o *replayText) write(w io.Writer, files []fileResult, result *analysis.Result) error {
 	out := bufio.NewWriter(w)
 	names := make([]string, 0, len(files))
@@ -55,6 +79,10 @@ func (o *replayText) write(w io.Writer, files []fileResult, result *analysis.Res
 	t := &result.Replay
 	fmt.Fprintf(out, "%s: %s of %s held against the reference\n", o.style.strong(strings.Join(names, ", ")),
 		plural(t.Packets-t.Copies, "packet"), plural(t.Connections, "connection"))
+	if t.Connections == 0 && t.FailedAttempts > 0 {
+		o.failed(out, t.FailedAttempts)
+		return out.Flush()
+	}
 	if t.Connections == 0 {
 		fmt.Fprintln(out, "Nothing to replay: no packets of RDMA connections. rocelens analyze tells what there is.")
 		return out.Flush()
@@ -68,6 +96,7 @@ func (o *replayText) write(w io.Writer, files []fileResult, result *analysis.Res
 	if t.Evicted > 0 {
 		fmt.Fprintf(out, "  %s set aside early to bound memory, and may be listed more than once\n", plural(t.Evicted, "connection"))
 	}
+	o.failed(out, t.FailedAttempts)
 	o.table(out, t)
 	o.list(out, finding.Diverges)
 	if o.all || t.Diverging == 0 {
