@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS paths
     `path_id` UInt8 COMMENT 'The path, from 0' CODEC(ZSTD(1)),
     `plane_id` Nullable(UInt8) COMMENT 'Network plane of the latest packet' CODEC(ZSTD(1)),
     `plane_changes` UInt64 COMMENT 'How often the plane changed' CODEC(ZSTD(1)),
-    `state` Enum8('in use' = 0, 'failed' = 1, 'recovered' = 2) COMMENT 'failed: PROBEs were the last that the capture has of the path; recovered: other packets followed them' CODEC(ZSTD(1)),
+    `state` Enum8('in use' = 0, 'failed' = 1, 'recovered' = 2) COMMENT 'failed: a PROBE was the last packet of the path, and nobody acknowledged it; recovered: PROBEs were answered, or other packets followed' CODEC(ZSTD(1)),
     `source_ports.port` Array(UInt16) COMMENT 'UDP source ports in the order of their first use: at most 8, the last of which is the latest' CODEC(ZSTD(1)),
     `source_ports.packets` Array(UInt64) COMMENT 'Packets of each source port' CODEC(ZSTD(1)),
     `source_ports.first_number` Array(UInt64) COMMENT 'Number of the first packet of each source port' CODEC(ZSTD(1)),

@@ -154,7 +154,7 @@ func (l *library) work(service context.Context, j *job) {
 // analysis does the work and fills in what it found.
 func (l *library) analysis(ctx context.Context, j *job, c *Account) error {
 	c.Status, c.Message = api.CaptureStatusAnalyzing, nil
-	c.Analyzed, c.AnalyzedAt, c.Totals = false, nil, nil
+	c.Analyzed, c.AnalyzedAt, c.Totals, c.Pause = false, nil, nil, nil
 	c.FirstPacketAt, c.LastPacketAt = nil, nil
 	c.Interfaces, c.Notes = []api.CaptureInterface{}, []string{}
 	if err := l.save(ctx, *c); err != nil {
@@ -175,7 +175,7 @@ func (l *library) analysis(ctx context.Context, j *job, c *Account) error {
 		return err
 	}
 	now := time.Now().UTC()
-	c.Analyzed, c.AnalyzedAt, c.Totals = true, &now, &found.Totals
+	c.Analyzed, c.AnalyzedAt, c.Totals, c.Pause = true, &now, &found.Totals, &found.Pause
 	c.FirstPacketAt, c.LastPacketAt = found.First, found.Last
 	c.Format, c.AccessIndex, c.LinkTypes = &found.Format, found.AccessIndex, found.LinkTypes
 	if found.Interfaces != nil {
@@ -295,7 +295,7 @@ func (l *library) conclude(ctx context.Context, j *job, c Account, err error) {
 	if message != "" {
 		c.Message = &message
 	}
-	c.Analyzed, c.AnalyzedAt, c.Totals = false, nil, nil
+	c.Analyzed, c.AnalyzedAt, c.Totals, c.Pause = false, nil, nil, nil
 	if err := l.opt.Eraser.DeleteResults(ctx, c.Id); err != nil {
 		l.log.LogAttrs(ctx, slog.LevelError, "results not removed", slog.String("capture", c.Id.String()), slog.String("error", err.Error()))
 	}

@@ -52,6 +52,13 @@ type Flows interface {
 	Throughput(ctx context.Context, capture uuid.UUID, params api.GetThroughputParams) (api.Throughput, error)
 }
 
+// Paths reads the paths and streams of MetaRoCE connections. A flow that the capture does not have is ErrNotFound.
+type Paths interface {
+	ListPaths(ctx context.Context, capture uuid.UUID, params api.ListPathsParams) (api.PathList, error)
+	ListStreams(ctx context.Context, capture uuid.UUID, params api.ListStreamsParams) (api.StreamList, error)
+	PathSeries(ctx context.Context, capture uuid.UUID, flow uint64, path uint8, params api.GetPathSeriesParams) (api.PathSeries, error)
+}
+
 // Packets reads the packets of captures.
 type Packets interface {
 	// ListPackets returns packets, described by what the capture's file at path holds; path may be empty when it is gone.
@@ -125,6 +132,7 @@ func (e *UnreadableError) Error() string { return e.Reason }
 type Findings struct {
 	Format      string
 	Totals      api.Totals
+	Pause       api.Pause
 	First, Last *time.Time // of the packets that have a time stamp
 	Interfaces  []api.CaptureInterface
 	Notes       []string

@@ -34,6 +34,7 @@ type Options struct {
 	Captures Captures
 	Eraser   Eraser
 	Flows    Flows
+	Paths    Paths
 	Packets  Packets
 	Queries  Queries // nil: switched off, for QueriesOff
 	Database Database

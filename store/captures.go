@@ -49,6 +49,7 @@ type Capture struct {
 	FirstPacket *time.Time
 	LastPacket  *time.Time
 	Totals      *Totals // nil until analysed
+	Pause       *Pause  // nil until analysed by a release that tells
 	Notes       []string
 	Software    string
 }
@@ -109,6 +110,7 @@ func captureColumns(index bool) string {
 	for _, c := range totalColumns {
 		columns = append(columns, c.name)
 	}
+	columns = append(columns, pauseColumns...)
 	if index {
 		columns = append(columns, "access_index")
 	}
@@ -128,6 +130,7 @@ func (s *Store) SaveCapture(ctx context.Context, c *Capture) error {
 		}
 		values = append(values, value)
 	}
+	values = append(values, pauseValues(c.Pause)...)
 	values = append(values, c.AccessIndex, s.nextVersion())
 	err := persist(ctx, s.config.Patience, func() error {
 		settings := clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0}))
@@ -176,13 +179,15 @@ func scanCapture(row scanner, index bool) (Capture, error) {
 	for i := range numbers {
 		destinations = append(destinations, &numbers[i])
 	}
+	var pause pauseRow
+	destinations = append(destinations, pause.destinations()...)
 	if index {
 		destinations = append(destinations, &c.AccessIndex)
 	}
 	if err := row.Scan(destinations...); err != nil {
 		return Capture{}, err
 	}
-	c.Status = Status(status)
+	c.Status, c.Pause = Status(status), pause.pause()
 	for i, number := range numbers {
 		if number != nil {
 			*totalColumns[i].value(&totals) = *number

@@ -82,8 +82,16 @@ func addressOrQP(word, name string) (condition, value string, err error) {
 		parameter := "{" + name + ":UInt32}"
 		return "source_qp = " + parameter + " OR destination_qp = " + parameter, strconv.FormatUint(qp, 10), nil
 	}
+	if condition, value, err = addressPart(word, name); err == nil {
+		return condition + " OR source_mac = {" + name + ":String} OR destination_mac = {" + name + ":String}", value, nil
+	}
+	return "", "", fmt.Errorf("%w: %q is no address, no QPN, no service, no protocol, no application and no finding", ErrBadRequest, word)
+}
+
+// addressPart is the condition that a word is an address, its beginning or a prefix, and the parameter's value.
+func addressPart(word, name string) (condition, value string, err error) {
+	parameter := "{" + name + ":String}"
 	if _, err := netip.ParsePrefix(word); err == nil {
-		parameter := "{" + name + ":String}"
 		return "isIPAddressInRange(" + addressText("source") + ", " + parameter + ") OR isIPAddressInRange(" +
 			addressText("destination") + ", " + parameter + ")", word, nil
 	}
@@ -91,9 +99,8 @@ func addressOrQP(word, name string) (condition, value string, err error) {
 		if address, err := netip.ParseAddr(word); err == nil {
 			word = address.Unmap().String()
 		}
-		parameter := "{" + name + ":String}"
 		return "startsWith(" + addressText("source") + ", " + parameter + ") OR startsWith(" +
-			addressText("destination") + ", " + parameter + ") OR source_mac = " + parameter + " OR destination_mac = " + parameter, word, nil
+			addressText("destination") + ", " + parameter + ")", word, nil
 	}
-	return "", "", fmt.Errorf("%w: %q is no address, no QPN, no service, no protocol, no application and no finding", ErrBadRequest, word)
+	return "", "", fmt.Errorf("%w: %q is no address", ErrBadRequest, word)
 }

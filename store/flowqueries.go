@@ -162,7 +162,7 @@ type flowRow struct {
 }
 
 // enums are columns that are read as the number of their name.
-var enums = map[string]bool{"protocol": true, "service": true, "pairing": true, "verdict": true, "icrc": true}
+var enums = map[string]bool{"protocol": true, "service": true, "pairing": true, "state": true, "verdict": true, "icrc": true}
 
 // columnsOf lists the columns that a row struct reads.
 func columnsOf(row any) string {

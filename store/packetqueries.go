@@ -221,17 +221,11 @@ func (s *Store) otherSide(ctx context.Context, page *PacketPage, condition strin
 func (s *Store) packetCondition(ctx context.Context, capture uuid.UUID, query PacketQuery) (string, []any, error) {
 	conditions := []string{"t.capture_id = {capture:UUID}"}
 	if query.Flow != 0 {
-		ids := []string{strconv.FormatUint(uint64(query.Flow), 10)}
-		if query.BothDirections {
-			one, err := s.Flow(ctx, capture, query.Flow)
-			if err != nil {
-				return "", nil, err
-			}
-			if one.ReverseID != 0 {
-				ids = append(ids, strconv.FormatUint(uint64(one.ReverseID), 10))
-			}
+		flows, err := s.flowCondition(ctx, capture, query.Flow, query.BothDirections)
+		if err != nil {
+			return "", nil, err
 		}
-		conditions = append(conditions, "t.flow_id IN ("+strings.Join(ids, ", ")+")")
+		conditions = append(conditions, flows)
 	}
 	if query.Only != "" {
 		finding, known := findings[query.Only]

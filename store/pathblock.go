@@ -21,7 +21,7 @@ func pathState(p *flow.PathRecord) PathState {
 	switch {
 	case !p.LastProbe.Known:
 		return PathInUse
-	case p.LastProbe.N >= p.LastNumber:
+	case p.Failed:
 		return PathFailed
 	default:
 		return PathRecovered

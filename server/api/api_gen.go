@@ -183,6 +183,30 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for MetaRoCEHandshake.
+const (
+	Accepted  MetaRoCEHandshake = "accepted"
+	Rejected  MetaRoCEHandshake = "rejected"
+	Requested MetaRoCEHandshake = "requested"
+	Unseen    MetaRoCEHandshake = "unseen"
+)
+
+// Valid indicates whether the value is a known member of the MetaRoCEHandshake enum.
+func (e MetaRoCEHandshake) Valid() bool {
+	switch e {
+	case Accepted:
+		return true
+	case Rejected:
+		return true
+	case Requested:
+		return true
+	case Unseen:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PacketSummaryFlags.
 const (
 	PacketSummaryFlagsAckUnseen     PacketSummaryFlags = "ack_unseen"
@@ -285,6 +309,111 @@ func (e PacketSummaryVerdict) Valid() bool {
 	}
 }
 
+// Defines values for PathState.
+const (
+	PathStateFailed    PathState = "failed"
+	PathStateInUse     PathState = "in use"
+	PathStateRecovered PathState = "recovered"
+)
+
+// Valid indicates whether the value is a known member of the PathState enum.
+func (e PathState) Valid() bool {
+	switch e {
+	case PathStateFailed:
+		return true
+	case PathStateInUse:
+		return true
+	case PathStateRecovered:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PathSort.
+const (
+	PathSortBytes         PathSort = "bytes"
+	PathSortCeMarked      PathSort = "ce_marked"
+	PathSortCeShare       PathSort = "ce_share"
+	PathSortDestination   PathSort = "destination"
+	PathSortDuplicates    PathSort = "duplicates"
+	PathSortFirstTime     PathSort = "first_time"
+	PathSortInFlightMax   PathSort = "in_flight_max"
+	PathSortLastTime      PathSort = "last_time"
+	PathSortLost          PathSort = "lost"
+	PathSortMissingPsns   PathSort = "missing_psns"
+	PathSortNaks          PathSort = "naks"
+	PathSortOutOfOrder    PathSort = "out_of_order"
+	PathSortPackets       PathSort = "packets"
+	PathSortPathId        PathSort = "path_id"
+	PathSortPlaneId       PathSort = "plane_id"
+	PathSortRateHint      PathSort = "rate_hint"
+	PathSortRePaths       PathSort = "re_paths"
+	PathSortResentShare   PathSort = "resent_share"
+	PathSortRetransmitted PathSort = "retransmitted"
+	PathSortRtt           PathSort = "rtt"
+	PathSortRttMax        PathSort = "rtt_max"
+	PathSortSource        PathSort = "source"
+	PathSortState         PathSort = "state"
+	PathSortThroughput    PathSort = "throughput"
+)
+
+// Valid indicates whether the value is a known member of the PathSort enum.
+func (e PathSort) Valid() bool {
+	switch e {
+	case PathSortBytes:
+		return true
+	case PathSortCeMarked:
+		return true
+	case PathSortCeShare:
+		return true
+	case PathSortDestination:
+		return true
+	case PathSortDuplicates:
+		return true
+	case PathSortFirstTime:
+		return true
+	case PathSortInFlightMax:
+		return true
+	case PathSortLastTime:
+		return true
+	case PathSortLost:
+		return true
+	case PathSortMissingPsns:
+		return true
+	case PathSortNaks:
+		return true
+	case PathSortOutOfOrder:
+		return true
+	case PathSortPackets:
+		return true
+	case PathSortPathId:
+		return true
+	case PathSortPlaneId:
+		return true
+	case PathSortRateHint:
+		return true
+	case PathSortRePaths:
+		return true
+	case PathSortResentShare:
+		return true
+	case PathSortRetransmitted:
+		return true
+	case PathSortRtt:
+		return true
+	case PathSortRttMax:
+		return true
+	case PathSortSource:
+		return true
+	case PathSortState:
+		return true
+	case PathSortThroughput:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProgressPhase.
 const (
 	ProgressPhaseAnalyzing     ProgressPhase = "analyzing"
@@ -330,18 +459,84 @@ func (e QueryRequestFormat) Valid() bool {
 	}
 }
 
+// Defines values for StreamSort.
+const (
+	StreamSortComplete      StreamSort = "complete"
+	StreamSortDestination   StreamSort = "destination"
+	StreamSortFirstTime     StreamSort = "first_time"
+	StreamSortGoodputBytes  StreamSort = "goodput_bytes"
+	StreamSortLastTime      StreamSort = "last_time"
+	StreamSortLatencyMax    StreamSort = "latency_max"
+	StreamSortLatencyMean   StreamSort = "latency_mean"
+	StreamSortLatencyMin    StreamSort = "latency_min"
+	StreamSortLatencyP50    StreamSort = "latency_p50"
+	StreamSortLatencyP90    StreamSort = "latency_p90"
+	StreamSortLatencyP99    StreamSort = "latency_p99"
+	StreamSortMessages      StreamSort = "messages"
+	StreamSortNaks          StreamSort = "naks"
+	StreamSortPackets       StreamSort = "packets"
+	StreamSortPayloadBytes  StreamSort = "payload_bytes"
+	StreamSortRetransmitted StreamSort = "retransmitted"
+	StreamSortSource        StreamSort = "source"
+	StreamSortStreamId      StreamSort = "stream_id"
+)
+
+// Valid indicates whether the value is a known member of the StreamSort enum.
+func (e StreamSort) Valid() bool {
+	switch e {
+	case StreamSortComplete:
+		return true
+	case StreamSortDestination:
+		return true
+	case StreamSortFirstTime:
+		return true
+	case StreamSortGoodputBytes:
+		return true
+	case StreamSortLastTime:
+		return true
+	case StreamSortLatencyMax:
+		return true
+	case StreamSortLatencyMean:
+		return true
+	case StreamSortLatencyMin:
+		return true
+	case StreamSortLatencyP50:
+		return true
+	case StreamSortLatencyP90:
+		return true
+	case StreamSortLatencyP99:
+		return true
+	case StreamSortMessages:
+		return true
+	case StreamSortNaks:
+		return true
+	case StreamSortPackets:
+		return true
+	case StreamSortPayloadBytes:
+		return true
+	case StreamSortRetransmitted:
+		return true
+	case StreamSortSource:
+		return true
+	case StreamSortStreamId:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListFlowsParamsOrder.
 const (
-	Asc  ListFlowsParamsOrder = "asc"
-	Desc ListFlowsParamsOrder = "desc"
+	ListFlowsParamsOrderAsc  ListFlowsParamsOrder = "asc"
+	ListFlowsParamsOrderDesc ListFlowsParamsOrder = "desc"
 )
 
 // Valid indicates whether the value is a known member of the ListFlowsParamsOrder enum.
 func (e ListFlowsParamsOrder) Valid() bool {
 	switch e {
-	case Asc:
+	case ListFlowsParamsOrderAsc:
 		return true
-	case Desc:
+	case ListFlowsParamsOrderDesc:
 		return true
 	default:
 		return false
@@ -399,6 +594,42 @@ func (e ListPacketsParamsOnly) Valid() bool {
 	}
 }
 
+// Defines values for ListPathsParamsOrder.
+const (
+	ListPathsParamsOrderAsc  ListPathsParamsOrder = "asc"
+	ListPathsParamsOrderDesc ListPathsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListPathsParamsOrder enum.
+func (e ListPathsParamsOrder) Valid() bool {
+	switch e {
+	case ListPathsParamsOrderAsc:
+		return true
+	case ListPathsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListStreamsParamsOrder.
+const (
+	ListStreamsParamsOrderAsc  ListStreamsParamsOrder = "asc"
+	ListStreamsParamsOrderDesc ListStreamsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListStreamsParamsOrder enum.
+func (e ListStreamsParamsOrder) Valid() bool {
+	switch e {
+	case ListStreamsParamsOrderAsc:
+		return true
+	case ListStreamsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
 // Capture defines model for Capture.
 type Capture struct {
 	// Analyzed whether totals hold
@@ -420,7 +651,10 @@ type Capture struct {
 	Name    string  `json:"name"`
 
 	// Notes what was passed over while reading, and where
-	Notes    []string  `json:"notes"`
+	Notes []string `json:"notes"`
+
+	// Pause What MAC control frames asked for. Absent until analysed by a release that counts it.
+	Pause    *Pause    `json:"pause,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
 
 	// Sha256 of the uploaded file, hex
@@ -522,7 +756,10 @@ type Flow struct {
 	LastTime         *time.Time `json:"last_time,omitempty"`
 	Malformed        int64      `json:"malformed"`
 	Messages         *int64     `json:"messages"`
-	MirrorCopies     int64      `json:"mirror_copies"`
+
+	// Metaroce What a flow of MetaRoCE has beside the fields of every flow; absent for other protocols. The fields are those of docs/json.md.
+	Metaroce     *MetaRoCE `json:"metaroce,omitempty"`
+	MirrorCopies int64     `json:"mirror_copies"`
 
 	// MissingAcknowledged of missing_psns: acknowledged all the same, so the capture missed them, not the receiver
 	MissingAcknowledged *int64           `json:"missing_acknowledged"`
@@ -541,7 +778,7 @@ type Flow struct {
 	// PortRewrittenFrom UDP source port for which the ICRC would be right, where a device rewrote it
 	PortRewrittenFrom *int `json:"port_rewritten_from"`
 
-	// Protocol RoCEv1, RoCEv2, InfiniBand
+	// Protocol RoCEv1, RoCEv2, InfiniBand, MetaRoCE
 	Protocol                  string `json:"protocol"`
 	PsnGaps                   *int64 `json:"psn_gaps"`
 	Retransmitted             *int64 `json:"retransmitted"`
@@ -598,6 +835,50 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
+// Latency From the first packet of a message to the ACK that covers its last byte. Quantiles are right to 1/16.
+type Latency struct {
+	MaxNs   *int64 `json:"max_ns"`
+	MeanNs  *int64 `json:"mean_ns"`
+	MinNs   *int64 `json:"min_ns"`
+	P50Ns   *int64 `json:"p50_ns"`
+	P90Ns   *int64 `json:"p90_ns"`
+	P99Ns   *int64 `json:"p99_ns"`
+	Samples int64  `json:"samples"`
+}
+
+// MetaRoCE What a flow of MetaRoCE has beside the fields of every flow; absent for other protocols. The fields are those of docs/json.md.
+type MetaRoCE struct {
+	AcceptTimeNs     *int64            `json:"accept_time_ns"`
+	DisconnectReason *string           `json:"disconnect_reason"`
+	Handshake        MetaRoCEHandshake `json:"handshake"`
+	InitialPsn       *int64            `json:"initial_psn"`
+	LinkRateMbps     *int64            `json:"link_rate_mbps"`
+	MaxWindow        *int64            `json:"max_window"`
+	Mtu              *int64            `json:"mtu"`
+	PathCount        *int64            `json:"path_count"`
+
+	// Paths paths that were seen
+	Paths      int64  `json:"paths"`
+	PlaneCount *int64 `json:"plane_count"`
+	Probes     int64  `json:"probes"`
+
+	// Profile wire profile, mr0: this project's own encoding of what has been published of MetaRoCE, not its authors' layout
+	Profile string `json:"profile"`
+
+	// RateHint Rates that the receiver granted. Null when it set no limit.
+	RateHint     RateHint `json:"rate_hint"`
+	RejectReason *string  `json:"reject_reason"`
+	Requests     int64    `json:"requests"`
+	StreamCount  *int64   `json:"stream_count"`
+
+	// Streams streams that were seen
+	Streams                int64 `json:"streams"`
+	UntrackedStreamPackets int64 `json:"untracked_stream_packets"`
+}
+
+// MetaRoCEHandshake defines model for MetaRoCE.Handshake.
+type MetaRoCEHandshake string
+
 // Operations defines model for Operations.
 type Operations struct {
 	Ack            int64 `json:"ack"`
@@ -631,6 +912,39 @@ type PacketList struct {
 	Total *int64 `json:"total,omitempty"`
 }
 
+// PacketMetaRoCE What a packet of MetaRoCE has beside the fields of every packet; absent for other protocols. Fields that the packet does not have are absent.
+type PacketMetaRoCE struct {
+	AckTrigger    *string `json:"ack_trigger,omitempty"`
+	CeCount       *int64  `json:"ce_count,omitempty"`
+	CumulativePsn *int64  `json:"cumulative_psn,omitempty"`
+	EchoTimestamp *int64  `json:"echo_timestamp,omitempty"`
+
+	// InFlight packets of the path sent and not acknowledged, just before the ACK
+	InFlight      *int64 `json:"in_flight,omitempty"`
+	MessageLength *int64 `json:"message_length,omitempty"`
+	MessageOffset *int64 `json:"message_offset,omitempty"`
+	Msn           *int64 `json:"msn,omitempty"`
+
+	// PathId of an ACK or NAK the path that it answers
+	PathId  *int `json:"path_id,omitempty"`
+	PlaneId *int `json:"plane_id,omitempty"`
+
+	// RateHintMbps absent where the ACK sets no limit
+	RateHintMbps *int64 `json:"rate_hint_mbps,omitempty"`
+	RefusedPsn   *int64 `json:"refused_psn,omitempty"`
+	RttNs        *int64 `json:"rtt_ns,omitempty"`
+
+	// Rtx the sender says that it sends this again
+	Rtx bool `json:"rtx"`
+
+	// Sack PSNs behind cumulative_psn that have arrived, as ranges: 71-72, 77
+	Sack     *string `json:"sack,omitempty"`
+	StreamId *int    `json:"stream_id,omitempty"`
+
+	// Type WRITE, ACK ...
+	Type *string `json:"type,omitempty"`
+}
+
 // PacketSummary defines model for PacketSummary.
 type PacketSummary struct {
 	CapturedLength int                  `json:"captured_length"`
@@ -641,7 +955,10 @@ type PacketSummary struct {
 	Icrc           *PacketSummaryIcrc   `json:"icrc,omitempty"`
 
 	// Info one line: opcode, PSN, QP, length, marks
-	Info           string               `json:"info"`
+	Info string `json:"info"`
+
+	// Metaroce What a packet of MetaRoCE has beside the fields of every packet; absent for other protocols. Fields that the packet does not have are absent.
+	Metaroce       *PacketMetaRoCE      `json:"metaroce,omitempty"`
 	Number         int64                `json:"number"`
 	Opcode         *string              `json:"opcode,omitempty"`
 	OriginalLength int                  `json:"original_length"`
@@ -660,6 +977,156 @@ type PacketSummaryIcrc string
 
 // PacketSummaryVerdict defines model for PacketSummary.Verdict.
 type PacketSummaryVerdict string
+
+// Path One path of one direction of a MetaRoCE connection. The counts are those of docs/json.md.
+type Path struct {
+	Acks         *int64 `json:"acks"`
+	Bytes        int64  `json:"bytes"`
+	CeMarked     int64  `json:"ce_marked"`
+	ConnectionId string `json:"connection_id"`
+	Destination  string `json:"destination"`
+
+	// DestinationQp dest_conn_id
+	DestinationQp    int64  `json:"destination_qp"`
+	Duplicates       int64  `json:"duplicates"`
+	EctMarked        int64  `json:"ect_marked"`
+	FirstNumber      int64  `json:"first_number"`
+	FirstProbeNumber *int64 `json:"first_probe_number"`
+
+	// FirstProbeTime the path had failed before it
+	FirstProbeTime      *time.Time `json:"first_probe_time"`
+	FirstPsn            *int64     `json:"first_psn"`
+	FirstTime           *time.Time `json:"first_time"`
+	FlowId              string     `json:"flow_id"`
+	InFlightMax         *int64     `json:"in_flight_max"`
+	InFlightMean        *int64     `json:"in_flight_mean"`
+	LastNumber          int64      `json:"last_number"`
+	LastProbeNumber     *int64     `json:"last_probe_number"`
+	LastPsn             *int64     `json:"last_psn"`
+	LastTime            *time.Time `json:"last_time"`
+	MissingAcknowledged *int64     `json:"missing_acknowledged"`
+	MissingPsns         int64      `json:"missing_psns"`
+	Naks                int64      `json:"naks"`
+	OutOfOrder          int64      `json:"out_of_order"`
+	Packets             int64      `json:"packets"`
+	PathId              int        `json:"path_id"`
+	PayloadBytes        int64      `json:"payload_bytes"`
+	PlaneChanges        int64      `json:"plane_changes"`
+	PlaneId             *int       `json:"plane_id"`
+	Probes              int64      `json:"probes"`
+	PsnGaps             int64      `json:"psn_gaps"`
+
+	// RateHint Rates that the receiver granted. Null when it set no limit.
+	RateHint              RateHint `json:"rate_hint"`
+	RePaths               int64    `json:"re_paths"`
+	ReceivedCe            *int64   `json:"received_ce"`
+	ReceivedPackets       *int64   `json:"received_packets"`
+	Retransmitted         int64    `json:"retransmitted"`
+	RetransmittedAfterGap *int64   `json:"retransmitted_after_gap"`
+	RetransmittedAfterRnr *int64   `json:"retransmitted_after_rnr"`
+	RetransmittedMoved    int64    `json:"retransmitted_moved"`
+	RetransmittedSeen     int64    `json:"retransmitted_seen"`
+
+	// Rtt A round trip from the place of capture to the receiver and back, from echoed timestamps
+	Rtt    RTT    `json:"rtt"`
+	Source string `json:"source"`
+
+	// SourcePorts UDP source ports in the order of their first use; at most 8, the last of which is the latest
+	SourcePorts []PortUse `json:"source_ports"`
+
+	// State failed: a PROBE was the last packet of the path, and nobody acknowledged it; recovered: PROBEs were answered, or other packets followed
+	State PathState `json:"state"`
+
+	// ThroughputBps bits per second on the wire from first to last packet
+	ThroughputBps *float64 `json:"throughput_bps"`
+}
+
+// PathState failed: a PROBE was the last packet of the path, and nobody acknowledged it; recovered: PROBEs were answered, or other packets followed
+type PathState string
+
+// PathList defines model for PathList.
+type PathList struct {
+	Paths []Path `json:"paths"`
+
+	// Total paths that match the filter
+	Total int64 `json:"total"`
+}
+
+// PathSeries Null elements are unknown - no ACK came, or it set no limit.
+type PathSeries struct {
+	Acks []int64 `json:"acks"`
+
+	// BucketNs width of a bucket; 0 when no packet has a time stamp
+	BucketNs string  `json:"bucket_ns"`
+	Bytes    []int64 `json:"bytes"`
+	Ce       []int64 `json:"ce"`
+
+	// InFlight most packets sent and not acknowledged, just before an ACK
+	InFlight []*int64 `json:"in_flight"`
+	Packets  []int64  `json:"packets"`
+
+	// RateHintMbps of the latest ACK of the bucket that sets a limit
+	RateHintMbps  []*int64 `json:"rate_hint_mbps"`
+	Retransmitted []int64  `json:"retransmitted"`
+	RttMaxNs      []*int64 `json:"rtt_max_ns"`
+	RttMeanNs     []*int64 `json:"rtt_mean_ns"`
+	RttMinNs      []*int64 `json:"rtt_min_ns"`
+
+	// StartNs start of each bucket in ns since the Unix epoch
+	StartNs []string `json:"start_ns"`
+}
+
+// PathSort defines model for PathSort.
+type PathSort string
+
+// Pause What MAC control frames asked for. Absent until analysed by a release that counts it.
+type Pause struct {
+	// Link of the whole link (IEEE 802.3x); null without such frames
+	Link *Pauses `json:"link"`
+
+	// NoClassFrames priority flow control frames that address no priority
+	NoClassFrames int64 `json:"no_class_frames"`
+
+	// Priorities of each priority that a priority flow control frame addressed, in their order
+	Priorities []PriorityPauses `json:"priorities"`
+}
+
+// Pauses defines model for Pauses.
+type Pauses struct {
+	FirstNumber int64 `json:"first_number"`
+	LastNumber  int64 `json:"last_number"`
+
+	// MaxQuanta the longest of them
+	MaxQuanta int `json:"max_quanta"`
+
+	// Quanta sum of the pauses, in units of 512 bit times of the link; a later frame may have cut one short
+	Quanta int64 `json:"quanta"`
+
+	// Xoff how often to stop was asked for
+	Xoff int64 `json:"xoff"`
+
+	// Xon how often to go on was asked for, by a pause of 0 quanta
+	Xon int64 `json:"xon"`
+}
+
+// PortUse defines model for PortUse.
+type PortUse struct {
+	FirstNumber int64      `json:"first_number"`
+	FirstTime   *time.Time `json:"first_time"`
+	Packets     int64      `json:"packets"`
+	Port        int        `json:"port"`
+}
+
+// PriorityPauses defines model for PriorityPauses.
+type PriorityPauses struct {
+	FirstNumber int64 `json:"first_number"`
+	LastNumber  int64 `json:"last_number"`
+	MaxQuanta   int   `json:"max_quanta"`
+	Priority    int   `json:"priority"`
+	Quanta      int64 `json:"quanta"`
+	Xoff        int64 `json:"xoff"`
+	Xon         int64 `json:"xon"`
+}
 
 // Problem defines model for Problem.
 type Problem struct {
@@ -723,6 +1190,25 @@ type QueryResult struct {
 	Truncated      bool            `json:"truncated"`
 }
 
+// RTT A round trip from the place of capture to the receiver and back, from echoed timestamps
+type RTT struct {
+	MaxNs       *int64 `json:"max_ns"`
+	MinNs       *int64 `json:"min_ns"`
+	Samples     int64  `json:"samples"`
+	SmoothedNs  *int64 `json:"smoothed_ns"`
+	VariationNs *int64 `json:"variation_ns"`
+}
+
+// RateHint Rates that the receiver granted. Null when it set no limit.
+type RateHint struct {
+	LastMbps *int64 `json:"last_mbps"`
+	MaxMbps  *int64 `json:"max_mbps"`
+	MinMbps  *int64 `json:"min_mbps"`
+
+	// Unlimited ACKs that set no limit
+	Unlimited int64 `json:"unlimited"`
+}
+
 // Service defines model for Service.
 type Service struct {
 	ClickhouseVersion   string  `json:"clickhouse_version"`
@@ -733,6 +1219,50 @@ type Service struct {
 	QueryEnabled        bool    `json:"query_enabled"`
 	Version             string  `json:"version"`
 }
+
+// Stream One stream of one direction of a MetaRoCE connection. The counts are those of docs/json.md.
+type Stream struct {
+	Atomics      int64  `json:"atomics"`
+	Complete     *int64 `json:"complete"`
+	ConnectionId string `json:"connection_id"`
+	Destination  string `json:"destination"`
+
+	// DestinationQp dest_conn_id
+	DestinationQp int64      `json:"destination_qp"`
+	FirstMsn      *int64     `json:"first_msn"`
+	FirstNumber   int64      `json:"first_number"`
+	FirstTime     *time.Time `json:"first_time"`
+	FlowId        string     `json:"flow_id"`
+	GoodputBytes  int64      `json:"goodput_bytes"`
+	LastMsn       *int64     `json:"last_msn"`
+	LastNumber    int64      `json:"last_number"`
+	LastTime      *time.Time `json:"last_time"`
+
+	// Latency From the first packet of a message to the ACK that covers its last byte. Quantiles are right to 1/16.
+	Latency       Latency `json:"latency"`
+	Messages      int64   `json:"messages"`
+	Naks          int64   `json:"naks"`
+	Packets       int64   `json:"packets"`
+	PayloadBytes  int64   `json:"payload_bytes"`
+	Reads         int64   `json:"reads"`
+	ResponseBytes int64   `json:"response_bytes"`
+	Retransmitted int64   `json:"retransmitted"`
+	Sends         int64   `json:"sends"`
+	Source        string  `json:"source"`
+	StreamId      int     `json:"stream_id"`
+	Writes        int64   `json:"writes"`
+}
+
+// StreamList defines model for StreamList.
+type StreamList struct {
+	Streams []Stream `json:"streams"`
+
+	// Total streams that match the filter
+	Total int64 `json:"total"`
+}
+
+// StreamSort defines model for StreamSort.
+type StreamSort string
 
 // Table defines model for Table.
 type Table struct {
@@ -794,6 +1324,9 @@ type Totals struct {
 	UnsupportedPackets      int64 `json:"unsupported_packets"`
 }
 
+// BothDirections defines model for BothDirections.
+type BothDirections = bool
+
 // CaptureID defines model for CaptureID.
 type CaptureID = openapi_types.UUID
 
@@ -802,6 +1335,9 @@ type Cursor = string
 
 // FlowID defines model for FlowID.
 type FlowID = string
+
+// OfFlow defines model for OfFlow.
+type OfFlow = string
 
 // ListCapturesParams defines parameters for ListCaptures.
 type ListCapturesParams struct {
@@ -830,6 +1366,12 @@ type ListFlowsParams struct {
 // ListFlowsParamsOrder defines parameters for ListFlows.
 type ListFlowsParamsOrder string
 
+// GetPathSeriesParams defines parameters for GetPathSeries.
+type GetPathSeriesParams struct {
+	// Buckets Number of buckets that is aimed at
+	Buckets *int `form:"buckets,omitempty" json:"buckets,omitempty"`
+}
+
 // ListPacketsParams defines parameters for ListPackets.
 type ListPacketsParams struct {
 	FlowId *string `form:"flow_id,omitempty" json:"flow_id,omitempty"`
@@ -856,6 +1398,44 @@ type ListPacketsParams struct {
 
 // ListPacketsParamsOnly defines parameters for ListPackets.
 type ListPacketsParamsOnly string
+
+// ListPathsParams defines parameters for ListPaths.
+type ListPathsParams struct {
+	// FlowId Only those of this flow
+	FlowId *OfFlow `form:"flow_id,omitempty" json:"flow_id,omitempty"`
+
+	// BothDirections With flow_id, the other direction of the connection too
+	BothDirections *BothDirections       `form:"both_directions,omitempty" json:"both_directions,omitempty"`
+	Sort           *PathSort             `form:"sort,omitempty" json:"sort,omitempty"`
+	Order          *ListPathsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Filter Words that must all match: the number of a path (3), of a plane (plane1) or of a source port (port50001), an address or its beginning, a finding (retransmitted, missing, lost, gap, out_of_order, duplicate, ce, nak, probe, failed, recovered, re-pathed); lost is missing and not acknowledged
+	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
+	Offset *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListPathsParamsOrder defines parameters for ListPaths.
+type ListPathsParamsOrder string
+
+// ListStreamsParams defines parameters for ListStreams.
+type ListStreamsParams struct {
+	// FlowId Only those of this flow
+	FlowId *OfFlow `form:"flow_id,omitempty" json:"flow_id,omitempty"`
+
+	// BothDirections With flow_id, the other direction of the connection too
+	BothDirections *BothDirections         `form:"both_directions,omitempty" json:"both_directions,omitempty"`
+	Sort           *StreamSort             `form:"sort,omitempty" json:"sort,omitempty"`
+	Order          *ListStreamsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Filter Words that must all match: the number of a stream, an address or its beginning, an operation (write, send, read, atomic) or a finding (retransmitted, nak, incomplete)
+	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
+	Offset *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListStreamsParamsOrder defines parameters for ListStreams.
+type ListStreamsParamsOrder string
 
 // GetThroughputParams defines parameters for GetThroughput.
 type GetThroughputParams struct {
@@ -899,12 +1479,21 @@ type ServerInterface interface {
 	// GetFlow One flow
 	// (GET /captures/{capture_id}/flows/{flow_id})
 	GetFlow(c *gin.Context, captureId CaptureID, flowId FlowID)
+	// GetPathSeries Rate hint, packets in flight, round trip and troubles of a path over time
+	// (GET /captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series)
+	GetPathSeries(c *gin.Context, captureId CaptureID, flowId FlowID, pathId int, params GetPathSeriesParams)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(c *gin.Context, captureId CaptureID, params ListPacketsParams)
 	// GetPacket One packet, its field tree and its bytes
 	// (GET /captures/{capture_id}/packets/{number})
 	GetPacket(c *gin.Context, captureId CaptureID, number int64)
+	// ListPaths Paths of the MetaRoCE connections of a capture
+	// (GET /captures/{capture_id}/paths)
+	ListPaths(c *gin.Context, captureId CaptureID, params ListPathsParams)
+	// ListStreams Streams of the MetaRoCE connections of a capture
+	// (GET /captures/{capture_id}/streams)
+	ListStreams(c *gin.Context, captureId CaptureID, params ListStreamsParams)
 	// GetThroughput Bytes, packets and troubles over time, of a capture or one of its flows
 	// (GET /captures/{capture_id}/throughput)
 	GetThroughput(c *gin.Context, captureId CaptureID, params GetThroughputParams)
@@ -1223,6 +1812,60 @@ func (siw *ServerInterfaceWrapper) GetFlow(c *gin.Context) {
 	siw.Handler.GetFlow(c, captureId, flowId)
 }
 
+// GetPathSeries operation middleware
+func (siw *ServerInterfaceWrapper) GetPathSeries(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "flow_id" -------------
+	var flowId FlowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "flow_id", c.Param("flow_id"), &flowId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter flow_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "path_id" -------------
+	var pathId int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "path_id", c.Param("path_id"), &pathId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter path_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetPathSeriesParams
+
+	// ------------- Optional query parameter "buckets" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "buckets", c.Request.URL.Query(), &params.Buckets, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter buckets: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPathSeries(c, captureId, flowId, pathId, params)
+}
+
 // ListPackets operation middleware
 func (siw *ServerInterfaceWrapper) ListPackets(c *gin.Context) {
 
@@ -1347,6 +1990,174 @@ func (siw *ServerInterfaceWrapper) GetPacket(c *gin.Context) {
 	}
 
 	siw.Handler.GetPacket(c, captureId, number)
+}
+
+// ListPaths operation middleware
+func (siw *ServerInterfaceWrapper) ListPaths(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPathsParams
+
+	// ------------- Optional query parameter "flow_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_id", c.Request.URL.Query(), &params.FlowId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter flow_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "both_directions" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "both_directions", c.Request.URL.Query(), &params.BothDirections, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter both_directions: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "filter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "filter", c.Request.URL.Query(), &params.Filter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter filter: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPaths(c, captureId, params)
+}
+
+// ListStreams operation middleware
+func (siw *ServerInterfaceWrapper) ListStreams(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStreamsParams
+
+	// ------------- Optional query parameter "flow_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_id", c.Request.URL.Query(), &params.FlowId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter flow_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "both_directions" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "both_directions", c.Request.URL.Query(), &params.BothDirections, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter both_directions: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "filter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "filter", c.Request.URL.Query(), &params.Filter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter filter: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListStreams(c, captureId, params)
 }
 
 // GetThroughput operation middleware
@@ -1510,6 +2321,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/captures/:capture_id/file", wrapper.DownloadCapture)
 	router.GET(options.BaseURL+"/captures/:capture_id/flows", wrapper.ListFlows)
 	router.GET(options.BaseURL+"/captures/:capture_id/flows/:flow_id", wrapper.GetFlow)
+	router.GET(options.BaseURL+"/captures/:capture_id/paths", wrapper.ListPaths)
+	router.GET(options.BaseURL+"/captures/:capture_id/streams", wrapper.ListStreams)
+	router.GET(options.BaseURL+"/captures/:capture_id/flows/:flow_id/paths/:path_id/series", wrapper.GetPathSeries)
 	router.GET(options.BaseURL+"/captures/:capture_id/throughput", wrapper.GetThroughput)
 	router.GET(options.BaseURL+"/captures/:capture_id/packets", wrapper.ListPackets)
 	router.GET(options.BaseURL+"/captures/:capture_id/packets/:number", wrapper.GetPacket)
@@ -1918,6 +2732,48 @@ func (response GetFlowdefaultApplicationProblemPlusJSONResponse) VisitGetFlowRes
 	return err
 }
 
+type GetPathSeriesRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	FlowId    FlowID    `json:"flow_id"`
+	PathId    int       `json:"path_id"`
+	Params    GetPathSeriesParams
+}
+
+type GetPathSeriesResponseObject interface {
+	VisitGetPathSeriesResponse(w http.ResponseWriter) error
+}
+
+type GetPathSeries200JSONResponse PathSeries
+
+func (response GetPathSeries200JSONResponse) VisitGetPathSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPathSeriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPathSeriesdefaultApplicationProblemPlusJSONResponse) VisitGetPathSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListPacketsRequestObject struct {
 	CaptureId CaptureID `json:"capture_id"`
 	Params    ListPacketsParams
@@ -1987,6 +2843,86 @@ type GetPacketdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetPacketdefaultApplicationProblemPlusJSONResponse) VisitGetPacketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPathsRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	Params    ListPathsParams
+}
+
+type ListPathsResponseObject interface {
+	VisitListPathsResponse(w http.ResponseWriter) error
+}
+
+type ListPaths200JSONResponse PathList
+
+func (response ListPaths200JSONResponse) VisitListPathsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPathsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListPathsdefaultApplicationProblemPlusJSONResponse) VisitListPathsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreamsRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	Params    ListStreamsParams
+}
+
+type ListStreamsResponseObject interface {
+	VisitListStreamsResponse(w http.ResponseWriter) error
+}
+
+type ListStreams200JSONResponse StreamList
+
+func (response ListStreams200JSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreamsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListStreamsdefaultApplicationProblemPlusJSONResponse) VisitListStreamsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2321,12 +3257,21 @@ type StrictServerInterface interface {
 	// GetFlow One flow
 	// (GET /captures/{capture_id}/flows/{flow_id})
 	GetFlow(ctx context.Context, request GetFlowRequestObject) (GetFlowResponseObject, error)
+	// GetPathSeries Rate hint, packets in flight, round trip and troubles of a path over time
+	// (GET /captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series)
+	GetPathSeries(ctx context.Context, request GetPathSeriesRequestObject) (GetPathSeriesResponseObject, error)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(ctx context.Context, request ListPacketsRequestObject) (ListPacketsResponseObject, error)
 	// GetPacket One packet, its field tree and its bytes
 	// (GET /captures/{capture_id}/packets/{number})
 	GetPacket(ctx context.Context, request GetPacketRequestObject) (GetPacketResponseObject, error)
+	// ListPaths Paths of the MetaRoCE connections of a capture
+	// (GET /captures/{capture_id}/paths)
+	ListPaths(ctx context.Context, request ListPathsRequestObject) (ListPathsResponseObject, error)
+	// ListStreams Streams of the MetaRoCE connections of a capture
+	// (GET /captures/{capture_id}/streams)
+	ListStreams(ctx context.Context, request ListStreamsRequestObject) (ListStreamsResponseObject, error)
 	// GetThroughput Bytes, packets and troubles over time, of a capture or one of its flows
 	// (GET /captures/{capture_id}/throughput)
 	GetThroughput(ctx context.Context, request GetThroughputRequestObject) (GetThroughputResponseObject, error)
@@ -2642,6 +3587,35 @@ func (sh *strictHandler) GetFlow(ctx *gin.Context, captureId CaptureID, flowId F
 	}
 }
 
+// GetPathSeries operation middleware
+func (sh *strictHandler) GetPathSeries(ctx *gin.Context, captureId CaptureID, flowId FlowID, pathId int, params GetPathSeriesParams) {
+	var request GetPathSeriesRequestObject
+
+	request.CaptureId = captureId
+	request.FlowId = flowId
+	request.PathId = pathId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPathSeries(ctx, request.(GetPathSeriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPathSeries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPathSeriesResponseObject); ok {
+		if err := validResponse.VisitGetPathSeriesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListPackets operation middleware
 func (sh *strictHandler) ListPackets(ctx *gin.Context, captureId CaptureID, params ListPacketsParams) {
 	var request ListPacketsRequestObject
@@ -2689,6 +3663,60 @@ func (sh *strictHandler) GetPacket(ctx *gin.Context, captureId CaptureID, number
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetPacketResponseObject); ok {
 		if err := validResponse.VisitGetPacketResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPaths operation middleware
+func (sh *strictHandler) ListPaths(ctx *gin.Context, captureId CaptureID, params ListPathsParams) {
+	var request ListPathsRequestObject
+
+	request.CaptureId = captureId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPaths(ctx, request.(ListPathsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPaths")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPathsResponseObject); ok {
+		if err := validResponse.VisitListPathsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListStreams operation middleware
+func (sh *strictHandler) ListStreams(ctx *gin.Context, captureId CaptureID, params ListStreamsParams) {
+	var request ListStreamsRequestObject
+
+	request.CaptureId = captureId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStreams(ctx, request.(ListStreamsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStreams")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListStreamsResponseObject); ok {
+		if err := validResponse.VisitListStreamsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -183,6 +183,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{capture_id}/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        /** Paths of the MetaRoCE connections of a capture */
+        get: operations["listPaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        /** Streams of the MetaRoCE connections of a capture */
+        get: operations["listStreams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                flow_id: components["parameters"]["FlowID"];
+                path_id: number;
+            };
+            cookie?: never;
+        };
+        /** Rate hint, packets in flight, round trip and troubles of a path over time */
+        get: operations["getPathSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures/{capture_id}/throughput": {
         parameters: {
             query?: never;
@@ -379,6 +438,7 @@ export interface components {
             /** Format: date-time */
             last_packet_at?: string;
             totals?: components["schemas"]["Totals"];
+            pause?: components["schemas"]["Pause"];
             interfaces: components["schemas"]["CaptureInterface"][];
             /** @description what was passed over while reading, and where */
             notes: string[];
@@ -480,6 +540,55 @@ export interface components {
             /** Format: int64 */
             evicted_flows: number;
         };
+        /** @description What MAC control frames asked for. Absent until analysed by a release that counts it. */
+        Pause: {
+            /** @description of the whole link (IEEE 802.3x); null without such frames */
+            link: components["schemas"]["Pauses"] | null;
+            /** @description of each priority that a priority flow control frame addressed, in their order */
+            priorities: components["schemas"]["PriorityPauses"][];
+            /**
+             * Format: int64
+             * @description priority flow control frames that address no priority
+             */
+            no_class_frames: number;
+        };
+        Pauses: {
+            /**
+             * Format: int64
+             * @description how often to stop was asked for
+             */
+            xoff: number;
+            /**
+             * Format: int64
+             * @description how often to go on was asked for, by a pause of 0 quanta
+             */
+            xon: number;
+            /**
+             * Format: int64
+             * @description sum of the pauses, in units of 512 bit times of the link; a later frame may have cut one short
+             */
+            quanta: number;
+            /** @description the longest of them */
+            max_quanta: number;
+            /** Format: int64 */
+            first_number: number;
+            /** Format: int64 */
+            last_number: number;
+        };
+        PriorityPauses: {
+            priority: number;
+            /** Format: int64 */
+            xoff: number;
+            /** Format: int64 */
+            xon: number;
+            /** Format: int64 */
+            quanta: number;
+            max_quanta: number;
+            /** Format: int64 */
+            first_number: number;
+            /** Format: int64 */
+            last_number: number;
+        };
         /**
          * @description connection: connections by their bytes, the two directions of each one after the other, the busier first
          * @default bytes
@@ -504,8 +613,9 @@ export interface components {
             service_id: string | null;
             /** @description the application that has the service ID's port: NVMe-oF, iSER, NFS/RDMA or SMB Direct; null when none has, or nobody knows */
             application: string | null;
-            /** @description RoCEv1, RoCEv2, InfiniBand */
+            /** @description RoCEv1, RoCEv2, InfiniBand, MetaRoCE */
             protocol: string;
+            metaroce?: components["schemas"]["MetaRoCE"];
             source_mac: string;
             destination_mac: string;
             vlan: number | null;
@@ -598,6 +708,293 @@ export interface components {
             /** Format: int64 */
             malformed: number;
         };
+        /** @description What a flow of MetaRoCE has beside the fields of every flow; absent for other protocols. The fields are those of docs/json.md. */
+        MetaRoCE: {
+            /** @description wire profile, mr0: this project's own encoding of what has been published of MetaRoCE, not its authors' layout */
+            profile: string;
+            /** @enum {string} */
+            handshake: "unseen" | "requested" | "accepted" | "rejected";
+            /** Format: int64 */
+            requests: number;
+            /** Format: int64 */
+            accept_time_ns: number | null;
+            reject_reason: string | null;
+            /** Format: int64 */
+            path_count: number | null;
+            /** Format: int64 */
+            plane_count: number | null;
+            /** Format: int64 */
+            mtu: number | null;
+            /** Format: int64 */
+            link_rate_mbps: number | null;
+            /** Format: int64 */
+            initial_psn: number | null;
+            /** Format: int64 */
+            stream_count: number | null;
+            /** Format: int64 */
+            max_window: number | null;
+            disconnect_reason: string | null;
+            /** Format: int64 */
+            probes: number;
+            rate_hint: components["schemas"]["RateHint"];
+            /** Format: int64 */
+            untracked_stream_packets: number;
+            /**
+             * Format: int64
+             * @description paths that were seen
+             */
+            paths: number;
+            /**
+             * Format: int64
+             * @description streams that were seen
+             */
+            streams: number;
+        };
+        /** @description Rates that the receiver granted. Null when it set no limit. */
+        RateHint: {
+            /** Format: int64 */
+            last_mbps: number | null;
+            /** Format: int64 */
+            min_mbps: number | null;
+            /** Format: int64 */
+            max_mbps: number | null;
+            /**
+             * Format: int64
+             * @description ACKs that set no limit
+             */
+            unlimited: number;
+        };
+        /**
+         * @default path_id
+         * @enum {string}
+         */
+        PathSort: "path_id" | "plane_id" | "state" | "re_paths" | "packets" | "bytes" | "throughput" | "retransmitted" | "resent_share" | "missing_psns" | "lost" | "out_of_order" | "duplicates" | "ce_marked" | "ce_share" | "naks" | "rtt" | "rtt_max" | "in_flight_max" | "rate_hint" | "first_time" | "last_time" | "source" | "destination";
+        /** @description One path of one direction of a MetaRoCE connection. The counts are those of docs/json.md. */
+        Path: {
+            flow_id: string;
+            connection_id: string;
+            source: string;
+            destination: string;
+            /**
+             * Format: int64
+             * @description dest_conn_id
+             */
+            destination_qp: number;
+            path_id: number;
+            plane_id: number | null;
+            /** Format: int64 */
+            plane_changes: number;
+            /**
+             * @description failed: PROBEs were the last that the capture has of the path; recovered: other packets followed them
+             * @enum {string}
+             */
+            state: "in use" | "failed" | "recovered";
+            /** @description UDP source ports in the order of their first use; at most 8, the last of which is the latest */
+            source_ports: components["schemas"]["PortUse"][];
+            /** Format: int64 */
+            re_paths: number;
+            /** Format: date-time */
+            first_time: string | null;
+            /** Format: date-time */
+            last_time: string | null;
+            /** Format: int64 */
+            first_number: number;
+            /** Format: int64 */
+            last_number: number;
+            /** Format: int64 */
+            first_psn: number | null;
+            /** Format: int64 */
+            last_psn: number | null;
+            /** Format: int64 */
+            packets: number;
+            /** Format: int64 */
+            bytes: number;
+            /** Format: int64 */
+            payload_bytes: number;
+            /**
+             * Format: double
+             * @description bits per second on the wire from first to last packet
+             */
+            throughput_bps: number | null;
+            /** Format: int64 */
+            psn_gaps: number;
+            /** Format: int64 */
+            missing_psns: number;
+            /** Format: int64 */
+            missing_acknowledged: number | null;
+            /** Format: int64 */
+            retransmitted: number;
+            /** Format: int64 */
+            retransmitted_seen: number;
+            /** Format: int64 */
+            retransmitted_after_gap: number | null;
+            /** Format: int64 */
+            retransmitted_after_rnr: number | null;
+            /** Format: int64 */
+            retransmitted_moved: number;
+            /** Format: int64 */
+            out_of_order: number;
+            /** Format: int64 */
+            duplicates: number;
+            /** Format: int64 */
+            probes: number;
+            /** Format: int64 */
+            first_probe_number: number | null;
+            /** Format: int64 */
+            last_probe_number: number | null;
+            /**
+             * Format: date-time
+             * @description the path had failed before it
+             */
+            first_probe_time: string | null;
+            /** Format: int64 */
+            ce_marked: number;
+            /** Format: int64 */
+            ect_marked: number;
+            /** Format: int64 */
+            naks: number;
+            /** Format: int64 */
+            acks: number | null;
+            /** Format: int64 */
+            received_packets: number | null;
+            /** Format: int64 */
+            received_ce: number | null;
+            rate_hint: components["schemas"]["RateHint"];
+            rtt: components["schemas"]["RTT"];
+            /** Format: int64 */
+            in_flight_max: number | null;
+            /** Format: int64 */
+            in_flight_mean: number | null;
+        };
+        PortUse: {
+            port: number;
+            /** Format: int64 */
+            packets: number;
+            /** Format: int64 */
+            first_number: number;
+            /** Format: date-time */
+            first_time: string | null;
+        };
+        /** @description A round trip from the place of capture to the receiver and back, from echoed timestamps */
+        RTT: {
+            /** Format: int64 */
+            samples: number;
+            /** Format: int64 */
+            smoothed_ns: number | null;
+            /** Format: int64 */
+            variation_ns: number | null;
+            /** Format: int64 */
+            min_ns: number | null;
+            /** Format: int64 */
+            max_ns: number | null;
+        };
+        PathList: {
+            paths: components["schemas"]["Path"][];
+            /**
+             * Format: int64
+             * @description paths that match the filter
+             */
+            total: number;
+        };
+        /**
+         * @default stream_id
+         * @enum {string}
+         */
+        StreamSort: "stream_id" | "messages" | "complete" | "packets" | "payload_bytes" | "goodput_bytes" | "retransmitted" | "naks" | "latency_min" | "latency_mean" | "latency_p50" | "latency_p90" | "latency_p99" | "latency_max" | "first_time" | "last_time" | "source" | "destination";
+        /** @description One stream of one direction of a MetaRoCE connection. The counts are those of docs/json.md. */
+        Stream: {
+            flow_id: string;
+            connection_id: string;
+            source: string;
+            destination: string;
+            /**
+             * Format: int64
+             * @description dest_conn_id
+             */
+            destination_qp: number;
+            stream_id: number;
+            /** Format: int64 */
+            messages: number;
+            /** Format: int64 */
+            writes: number;
+            /** Format: int64 */
+            sends: number;
+            /** Format: int64 */
+            reads: number;
+            /** Format: int64 */
+            atomics: number;
+            /** Format: int64 */
+            complete: number | null;
+            /** Format: int64 */
+            first_msn: number | null;
+            /** Format: int64 */
+            last_msn: number | null;
+            /** Format: date-time */
+            first_time: string | null;
+            /** Format: date-time */
+            last_time: string | null;
+            /** Format: int64 */
+            first_number: number;
+            /** Format: int64 */
+            last_number: number;
+            /** Format: int64 */
+            packets: number;
+            /** Format: int64 */
+            payload_bytes: number;
+            /** Format: int64 */
+            goodput_bytes: number;
+            /** Format: int64 */
+            response_bytes: number;
+            /** Format: int64 */
+            retransmitted: number;
+            /** Format: int64 */
+            naks: number;
+            latency: components["schemas"]["Latency"];
+        };
+        /** @description From the first packet of a message to the ACK that covers its last byte. Quantiles are right to 1/16. */
+        Latency: {
+            /** Format: int64 */
+            samples: number;
+            /** Format: int64 */
+            min_ns: number | null;
+            /** Format: int64 */
+            mean_ns: number | null;
+            /** Format: int64 */
+            p50_ns: number | null;
+            /** Format: int64 */
+            p90_ns: number | null;
+            /** Format: int64 */
+            p99_ns: number | null;
+            /** Format: int64 */
+            max_ns: number | null;
+        };
+        StreamList: {
+            streams: components["schemas"]["Stream"][];
+            /**
+             * Format: int64
+             * @description streams that match the filter
+             */
+            total: number;
+        };
+        /** @description Null elements are unknown - no ACK came, or it set no limit. */
+        PathSeries: {
+            /** @description width of a bucket; 0 when no packet has a time stamp */
+            bucket_ns: string;
+            /** @description start of each bucket in ns since the Unix epoch */
+            start_ns: string[];
+            packets: number[];
+            bytes: number[];
+            retransmitted: number[];
+            ce: number[];
+            acks: number[];
+            /** @description of the latest ACK of the bucket that sets a limit */
+            rate_hint_mbps: (number | null)[];
+            /** @description most packets sent and not acknowledged, just before an ACK */
+            in_flight: (number | null)[];
+            rtt_min_ns: (number | null)[];
+            rtt_mean_ns: (number | null)[];
+            rtt_max_ns: (number | null)[];
+        };
         Operations: {
             /** Format: int64 */
             send: number;
@@ -652,12 +1049,53 @@ export interface components {
             opcode?: string;
             psn?: number;
             destination_qp?: number;
+            metaroce?: components["schemas"]["PacketMetaRoCE"];
             /** @enum {string} */
             verdict: "ok" | "truncated" | "malformed" | "unsupported" | "not_rdma";
             /** @enum {string} */
             icrc?: "good" | "bad" | "undetermined" | "not_checked";
             flags: ("retransmitted" | "after_nak" | "after_rnr" | "after_timeout" | "out_of_order" | "duplicate" | "mirror_copy" | "gap_before" | "ack_unseen" | "ce" | "nak" | "rnr" | "cnp")[];
             flow_id?: string;
+        };
+        /** @description What a packet of MetaRoCE has beside the fields of every packet; absent for other protocols. Fields that the packet does not have are absent. */
+        PacketMetaRoCE: {
+            /** @description WRITE, ACK ... */
+            type?: string;
+            /** @description of an ACK or NAK the path that it answers */
+            path_id?: number;
+            plane_id?: number;
+            /** @description the sender says that it sends this again */
+            rtx: boolean;
+            stream_id?: number;
+            /** Format: int64 */
+            msn?: number;
+            /** Format: int64 */
+            message_offset?: number;
+            /** Format: int64 */
+            message_length?: number;
+            /** Format: int64 */
+            cumulative_psn?: number;
+            /** @description PSNs behind cumulative_psn that have arrived, as ranges: 71-72, 77 */
+            sack?: string;
+            /** Format: int64 */
+            echo_timestamp?: number;
+            ack_trigger?: string;
+            /**
+             * Format: int64
+             * @description absent where the ACK sets no limit
+             */
+            rate_hint_mbps?: number;
+            /** Format: int64 */
+            ce_count?: number;
+            /** Format: int64 */
+            refused_psn?: number;
+            /**
+             * Format: int64
+             * @description packets of the path sent and not acknowledged, just before the ACK
+             */
+            in_flight?: number;
+            /** Format: int64 */
+            rtt_ns?: number;
         };
         PacketList: {
             packets: components["schemas"]["PacketSummary"][];
@@ -771,6 +1209,10 @@ export interface components {
     parameters: {
         CaptureID: string;
         FlowID: string;
+        /** @description Only those of this flow */
+        OfFlow: string;
+        /** @description With flow_id, the other direction of the connection too */
+        BothDirections: boolean;
         /** @description next_cursor of the page before */
         Cursor: string;
     };
@@ -1155,6 +1597,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Flow"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPaths: {
+        parameters: {
+            query?: {
+                /** @description Only those of this flow */
+                flow_id?: components["parameters"]["OfFlow"];
+                /** @description With flow_id, the other direction of the connection too */
+                both_directions?: components["parameters"]["BothDirections"];
+                sort?: components["schemas"]["PathSort"];
+                order?: "asc" | "desc";
+                /** @description Words that must all match: the number of a path (3), of a plane (plane1) or of a source port (port50001), an address or its beginning, a finding (retransmitted, missing, lost, gap, out_of_order, duplicate, ce, nak, probe, failed, recovered, re-pathed); lost is missing and not acknowledged */
+                filter?: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of paths */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PathList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listStreams: {
+        parameters: {
+            query?: {
+                /** @description Only those of this flow */
+                flow_id?: components["parameters"]["OfFlow"];
+                /** @description With flow_id, the other direction of the connection too */
+                both_directions?: components["parameters"]["BothDirections"];
+                sort?: components["schemas"]["StreamSort"];
+                order?: "asc" | "desc";
+                /** @description Words that must all match: the number of a stream, an address or its beginning, an operation (write, send, read, atomic) or a finding (retransmitted, nak, incomplete) */
+                filter?: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of streams */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPathSeries: {
+        parameters: {
+            query?: {
+                /** @description Number of buckets that is aimed at */
+                buckets?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                flow_id: components["parameters"]["FlowID"];
+                path_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Columns of equal length, one element a bucket that has packets or ACKs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PathSeries"];
                 };
             };
             default: components["responses"]["Problem"];

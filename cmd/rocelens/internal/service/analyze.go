@@ -129,7 +129,7 @@ func report(run *analysis.Analyzer, progress func(server.Step)) (stop func()) {
 func findings(r *analysis.Result) server.Findings {
 	out := server.Findings{Totals: totals(&store.Totals{
 		Totals: r.Totals, MissingAcknowledged: r.Explained.MissingAcknowledged, ICRCRewritten: r.Explained.ICRCRewritten,
-	})}
+	}), Pause: foundPause(&r.Pause)}
 	if r.HasTime {
 		first, last := time.Unix(0, r.FirstTime).UTC(), time.Unix(0, r.LastTime).UTC()
 		out.First, out.Last = &first, &last

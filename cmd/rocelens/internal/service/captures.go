@@ -99,6 +99,7 @@ func (c *captures) SaveCapture(ctx context.Context, a server.Account) error {
 		totals := storedTotals(a.Totals)
 		out.Totals, out.Software = &totals, c.version
 	}
+	out.Pause = storedPause(a.Pause)
 	return served(c.store.SaveCapture(ctx, &out))
 }
 
@@ -119,6 +120,7 @@ func accountOf(c *store.Capture) (server.Account, error) {
 		t := totals(c.Totals)
 		out.Totals = &t
 	}
+	out.Pause = pauseOf(c.Pause)
 	if c.Interfaces != "" {
 		if err := json.Unmarshal([]byte(c.Interfaces), &out.Interfaces); err != nil {
 			return out, fmt.Errorf("interfaces of capture %s: %w", c.ID, err)

@@ -50,7 +50,7 @@ func flowID(text *string) (flow.ID, error) {
 // ListFlows implements server.Flows.
 func (f *flows) ListFlows(ctx context.Context, capture uuid.UUID, p api.ListFlowsParams) (api.FlowList, error) {
 	page, err := f.store.Flows(ctx, capture, store.FlowQuery{
-		Sort: string(valueOr(p.Sort, api.FlowSortBytes)), Ascending: valueOr(p.Order, api.Desc) == api.Asc,
+		Sort: string(valueOr(p.Sort, api.FlowSortBytes)), Ascending: valueOr(p.Order, api.ListFlowsParamsOrderDesc) == api.ListFlowsParamsOrderAsc,
 		Filter: valueOr(p.Filter, ""), Offset: valueOr(p.Offset, 0), Limit: valueOr(p.Limit, defaultFlows),
 	})
 	if err != nil {
@@ -175,6 +175,7 @@ func flowOf(f *store.Flow) api.Flow {
 		id := fmt.Sprintf("0x%016x", f.ServiceID.N)
 		out.ServiceId = &id
 	}
+	out.Metaroce = metaRoCEOf(f.MetaRoCE)
 	out.Application = pointerTo(f.Application.String())
 	if f.Tunnel != dissector.LayerNone {
 		tunnel, from, to := f.Tunnel.String(), f.OuterSource.String(), f.OuterDestination.String()

@@ -3,6 +3,8 @@ package service_test
 import (
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,7 +147,7 @@ func TestQueries(t *testing.T) {
 		names[table.Name] = len(table.Columns)
 		require.NotEmpty(t, table.Comment, table.Name)
 	}
-	for _, name := range []string{"captures", "flows", "packets"} {
+	for _, name := range []string{"captures", "flows", "packets", "paths", "streams"} {
 		require.Positive(t, names[name], name)
 	}
 }
@@ -155,8 +157,14 @@ func TestExampleQueriesRun(t *testing.T) {
 	content, _ := generated(t, 3000)
 	c, _ := s.upload(t, "examples.pcap", content)
 	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
-	for _, name := range []string{"sit-rnr.pcap", "sit-nak-all.pcap", "sit-icrc-bad.pcap", "base-cm-send-write-read.pcap", "sit-ecn-cnp.pcap"} {
+	for _, name := range []string{"sit-rnr.pcap", "sit-nak-all.pcap", "sit-icrc-bad.pcap", "base-cm-send-write-read.pcap", "sit-ecn-cnp.pcap", "pfc.pcap"} {
 		c, _ := s.upload(t, name, fixture(t, name))
+		s.analysed(t, c.Id)
+	}
+	for _, name := range metaRoCECaptures(t) {
+		content, err := os.ReadFile(name)
+		require.NoError(t, err)
+		c, _ := s.upload(t, filepath.Base(name), content)
 		s.analysed(t, c.Id)
 	}
 	// The newest capture is the one that is asked about, and it is to have everything.

@@ -162,6 +162,9 @@ func storedLine(row *store.Packet) tree.Line {
 		Source: ipText(row.Source, row.SourceMAC), Destination: ipText(row.Destination, row.DestinationMAC),
 		Protocol: row.Protocol, Info: row.OpcodeName,
 	}
+	if row.PacketType != "" {
+		line.Info = row.PacketType
+	}
 	if row.PSN != nil && row.DestinationQP != nil {
 		line.Info = strings.TrimSpace(fmt.Sprintf("%s PSN=0x%06x QP=0x%06x", line.Info, *row.PSN, *row.DestinationQP))
 	}
@@ -201,6 +204,7 @@ func summaryOf(row *store.Packet, line tree.Line) api.PacketSummary {
 		Opcode: pointerTo(row.OpcodeName), Psn: widened(row.PSN), DestinationQp: widened(row.DestinationQP),
 		Verdict: api.PacketSummaryVerdict(row.Verdict), Icrc: &icrc, Flags: []api.PacketSummaryFlags{},
 	}
+	out.Metaroce = packetMetaRoCEOf(row)
 	if row.Time != nil {
 		at := row.Time.UTC()
 		out.Time = &at
