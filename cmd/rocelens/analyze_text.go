@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rocelens/rocelens/analysis"
@@ -111,7 +113,16 @@ func (o *textOutput) writeNoRDMA(w io.Writer, result *analysis.Result) {
 		}
 		kinds = append(kinds, b.Name+" "+countText(b.Packets))
 	}
-	fmt.Fprintf(w, "%s %s (%s).\n", o.style.strong("No RDMA over Ethernet in"), plural(result.Totals.Packets, "packet"), strings.Join(kinds, ", "))
+	headline, other := "No RDMA over Ethernet in", slices.ContainsFunc(result.Beside, func(b analysis.Beside) bool {
+		return strings.HasPrefix(b.Name, "unsupported: ") && !strings.HasPrefix(b.Name, "unsupported: linktype")
+	})
+	if other { // it is RDMA, of a kind that is recognised only
+		headline = "No RoCE and no MetaRoCE in"
+	}
+	fmt.Fprintf(w, "%s %s (%s).\n", o.style.strong(headline), plural(result.Totals.Packets, "packet"), strings.Join(kinds, ", "))
+	if other {
+		return
+	}
 	fmt.Fprintln(w, "RDMA NICs move packets past the kernel, where tcpdump cannot see them: capture on a mirror port, or with the NIC's sniffer.")
 }
 
@@ -231,14 +242,14 @@ func flowColumns() []column {
 		return func(r *flow.Record) string { return countText(get(r)) }
 	}
 	return []column{
-		{title: "SOURCE", left: true, value: func(r *flow.Record) string { return r.Key.Source.String() }},
+		{title: "SOURCE", left: true, value: func(r *flow.Record) string { return addressText(r, r.Key.Source) }},
 		{title: "QP", value: func(r *flow.Record) string {
 			if !r.SourceQP.Known {
 				return unknown
 			}
 			return numberText(r, uint32(r.SourceQP.N))
 		}},
-		{title: "DESTINATION", left: true, value: func(r *flow.Record) string { return r.Key.Destination.String() }},
+		{title: "DESTINATION", left: true, value: func(r *flow.Record) string { return addressText(r, r.Key.Destination) }},
 		{title: "QP", value: func(r *flow.Record) string { return numberText(r, r.Key.DestinationQP) }},
 		{title: "KIND", left: true, value: kindText},
 		{title: "PACKETS", value: number(func(r *flow.Record) uint64 { return r.Packets })},
@@ -262,6 +273,15 @@ func flowColumns() []column {
 	}
 }
 
+// addressText writes an address; that of native InfiniBand without a global route is a LID.
+func addressText(r *flow.Record, a dissector.Address) string {
+	const at = len(a) - 2
+	if lid := binary.BigEndian.Uint16(a[at:]); r.Key.Protocol == dissector.ProtocolInfiniBand && [at]byte(a[:at]) == [at]byte{} {
+		return fmt.Sprintf("LID %d", lid)
+	}
+	return a.String()
+}
+
 // qpText writes a queue pair number as tools for RDMA do.
 func qpText(n uint32) string { return fmt.Sprintf("0x%06x", n) }
 
@@ -273,7 +293,7 @@ func numberText(r *flow.Record, n uint32) string {
 	return qpText(n)
 }
 
-// kindText is the service, with protocol and tunnel where they are not RoCEv2's own.
+// kindText is the service, with protocol and tunnel where they are not RoCEv2's own, and with what the connection carries.
 func kindText(r *flow.Record) string {
 	text := flow.ServiceName(r.Key.Service)
 	if r.Key.Protocol != dissector.ProtocolRoCEv2 && r.MetaRoCE == nil {
@@ -281,6 +301,9 @@ func kindText(r *flow.Record) string {
 	}
 	if r.Tunnel != dissector.LayerNone {
 		text += " in " + r.Tunnel.String()
+	}
+	if application := r.Application.String(); application != "" {
+		text += ", " + application
 	}
 	return text
 }

@@ -236,14 +236,35 @@ func (b *builder) icmp(l dissector.Layer) *Node {
 		name, prefix = "ICMPv6", "icmpv6"
 	}
 	g := b.group(name, prefix, l)
-	g.uint("Type", prefix+".type", 0, 1)
+	kind := g.uint("Type", prefix+".type", 0, 1)
 	g.uint("Code", prefix+".code", 1, 1)
 	g.hex("Checksum", prefix+".checksum", 2, 2)
 	g.rest("Rest of header", prefix+".rest", 4)
 	if g.has(0, 2) {
 		g.node.Meaning = fmt.Sprintf("type %d, code %d", g.value(0, 1), g.value(1, 1))
+		if known := icmpName(prefix, g.value(0, 1)); known != "" {
+			kind.Meaning = known
+			g.node.Meaning = known
+			if g.value(1, 1) != 0 {
+				g.node.Meaning += fmt.Sprintf(", code %d", g.value(1, 1))
+			}
+		}
 	}
 	return g.node
+}
+
+// icmpName names the messages that networks are full of (RFC 792, RFC 4443, RFC 4861, RFC 3810).
+func icmpName(prefix string, kind uint64) string {
+	if prefix == "icmp" {
+		return map[uint64]string{
+			0: "echo reply", 3: "destination unreachable", 5: "redirect", 8: "echo request", 11: "time exceeded",
+		}[kind]
+	}
+	return map[uint64]string{
+		1: "destination unreachable", 2: "packet too big", 3: "time exceeded", 128: "echo request", 129: "echo reply",
+		130: "multicast listener query", 131: "multicast listener report", 133: "router solicitation", 134: "router advertisement",
+		135: "neighbor solicitation", 136: "neighbor advertisement", 143: "multicast listener report",
+	}[kind]
 }
 
 // arp reads an ARP packet (RFC 826).

@@ -68,6 +68,15 @@ func tunnelText(p *dissector.Packet) string {
 	if p.Tunnel.Type == dissector.LayerNone {
 		return ""
 	}
+	switch p.Tunnel.Type {
+	case dissector.LayerIPv4, dissector.LayerIPv6, dissector.LayerSRv6, dissector.LayerEthernet, dissector.LayerERSPAN1:
+		return fmt.Sprintf(" [%s tunnel]", p.Tunnel.Type) // which have no number
+	case dissector.LayerGRE:
+		if p.Tunnel.ID == 0 { // most have no key
+			return " [GRE]"
+		}
+	default:
+	}
 	return fmt.Sprintf(" [%s %d]", p.Tunnel.Type, p.Tunnel.ID)
 }
 
@@ -108,10 +117,23 @@ func endpoints(p *dissector.Packet) (source, destination string) {
 	if p.Protocol == dissector.ProtocolInfiniBand {
 		return fmt.Sprintf("LID %d", p.LRH.SourceLID), fmt.Sprintf("LID %d", p.LRH.DestinationLID)
 	}
+	link := dissector.LayerNone
 	for _, l := range p.Layers[:min(p.LayerCount, dissector.MaxLayers)] {
-		if l.Type == dissector.LayerEthernet {
-			return macText(p.Ethernet.Source[:]), macText(p.Ethernet.Destination[:])
+		switch l.Type {
+		case dissector.LayerEthernet, dissector.LayerSLL, dissector.LayerSLL2:
+			link = l.Type
+		case dissector.LayerIPv4, dissector.LayerIPv6:
+			link = dissector.LayerNone // of a tunnel, which the packet has left behind
+		default:
 		}
+	}
+	switch {
+	case link == dissector.LayerEthernet:
+		return macText(p.Ethernet.Source[:]), macText(p.Ethernet.Destination[:])
+	case link != dissector.LayerNone && p.Ethernet.Source != [6]byte{}:
+		return macText(p.Ethernet.Source[:]), ""
+	case p.Tunnel.Outer.Version != 0: // what it carries was not read
+		return p.Tunnel.Outer.Source.String(), p.Tunnel.Outer.Destination.String()
 	}
 	return "", ""
 }
@@ -126,9 +148,9 @@ func transportSummary(info *strings.Builder, p *dissector.Packet) {
 	switch {
 	case p.Has&infiniband.HasRETH != 0 && h.Opcode.IsReadRequest():
 		fmt.Fprintf(info, " DMA=%d", p.RETH.DMALength)
-	case p.Has&infiniband.HasRETH != 0 && h.Opcode.IsFirst():
+	case p.Has&infiniband.HasRETH != 0 && h.Opcode.IsFirst() && p.PayloadOffset != 0:
 		fmt.Fprintf(info, " len=%d of DMA=%d", p.PayloadLength, p.RETH.DMALength)
-	case h.Opcode.CarriesPayload():
+	case h.Opcode.CarriesPayload() && p.PayloadOffset != 0: // where a header was not read, nobody knows
 		fmt.Fprintf(info, " len=%d", p.PayloadLength)
 	}
 	if p.Has&infiniband.HasAETH != 0 {
@@ -180,10 +202,13 @@ func pauseSummary(p *dissector.Pause) (protocol, info string) {
 func otherSummary(p *dissector.Packet, err error) (protocol, info string) {
 	var last *Node
 	for _, n := range Build(p, err).Children[1:] {
+		const limit = 0xffff // of the bytes that are looked at
 		switch n.Field {
 		case "tcp.payload", "icmp.data", "eth.fcs", "eth.padding", "eth.trailer":
 		default:
-			last = n
+			if n.Offset < limit {
+				last = n
+			}
 		}
 	}
 	if last == nil {
@@ -195,7 +220,11 @@ func otherSummary(p *dissector.Packet, err error) (protocol, info string) {
 		return name, fmt.Sprintf("port %d > port %d, %s", p.UDP.SourcePort, p.UDP.DestinationPort, last.Meaning)
 	case "data":
 		if last.Name == "Not decoded" {
-			return protocolName(p), p.Fault.Reason.String() + ", " + last.Meaning
+			why := p.Fault.Reason.String()
+			if p.Fault.Reason == dissector.ReasonEtherType && p.Network.Version == 0 {
+				why += fmt.Sprintf(" 0x%04x", p.Ethernet.EtherType)
+			}
+			return protocolName(p), why + ", " + last.Meaning
 		}
 	}
 	return last.Name, last.Meaning
