@@ -127,6 +127,8 @@ func (p *path) extend(d *lane, end uint32) {
 			d.retired++
 			if s.state&seen == 0 {
 				d.holes++
+			} else {
+				p.outOfSight(s.lastTS)
 			}
 		}
 		*s = slot{psn: p.next, state: known}
