@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/replay/finding"
+	metarocejudge "github.com/rocelens/rocelens/replay/metaroce/judge"
 	rocejudge "github.com/rocelens/rocelens/replay/roce/judge"
 )
 
@@ -12,14 +14,7 @@ func newJudge(flow, partner uint64, metaroce bool, out func(*finding.Finding)) j
 		id = finding.ConnectionID(min(flow, partner))
 	}
 	if metaroce {
-		return unjudged{}
+		return metarocejudge.New(id, mr0.DefaultParameters(), out)
 	}
 	return rocejudge.New(id, out)
 }
-
-// unjudged stands where there is no judge.
-type unjudged struct{}
-
-func (unjudged) Observe(int, *finding.Sighting)   {}
-func (unjudged) Join()                            {}
-func (unjudged) Close(report *finding.Connection) { *report = finding.Connection{MetaRoCE: true} }

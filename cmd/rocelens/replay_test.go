@@ -140,3 +140,16 @@ func TestReplayNamesFailedAttempts(t *testing.T) {
 	d, _ = replayed(t, filepath.Join(shared, "magnate3-linux-riscv-dev/send.pcap"))
 	assert.Empty(t, d.FailedAttempts)
 }
+
+// Captures of the reference endpoint over real sockets: whatever was done to the network, it diverges nowhere.
+func TestReplayOfTheReferenceEndpoint(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/metaroce/*.pcap")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range append(files, "../../testdata/metaroce-spray.pcap") {
+		d, code := replayed(t, file)
+		assert.Zero(t, code, file)
+		assert.Zero(t, d.Totals.Diverging, file)
+		assert.NotZero(t, d.Totals.Connections, file)
+	}
+}

@@ -41,7 +41,9 @@ func (o *replayText) Finding(f *finding.Finding) {
 // Connection keeps what is to be said of a connection.
 func (o *replayText) Connection(c *finding.Connection) {
 	if len(o.connections) < maxTextFindings && (o.all || c.Verdict() != finding.Conforms) {
-		o.connections = append(o.connections, *c)
+		kept := *c
+		kept.Properties = slices.Clone(c.Properties)
+		o.connections = append(o.connections, kept)
 	}
 }
 
@@ -219,6 +221,9 @@ func numbersText(numbers []uint64) string {
 func endpointText(e *finding.Endpoint) string {
 	if !e.HasQP {
 		return e.Address.String()
+	}
+	if e.QP > 0xffffff { // no QPN, but a connection id of MetaRoCE
+		return fmt.Sprintf("%s id 0x%08x", e.Address, e.QP)
 	}
 	return fmt.Sprintf("%s QP 0x%06x", e.Address, e.QP)
 }
