@@ -127,8 +127,8 @@ func TestRepeatedRequestsGoByAllPlanes(t *testing.T) {
 	for i, x := range s.advance(100 * ms)[:4] {
 		plane := i % 2
 		from, to := []netip.Addr{addressA, second}[plane], []netip.Addr{addressB, there}[plane]
-		if x.Datagram.Source.Addr() != from || x.Datagram.Destination.Addr() != to || int(x.CH.PlaneID) != plane {
-			t.Errorf("request %d went from %s to %s in plane %d", i, x.Datagram.Source, x.Datagram.Destination, x.CH.PlaneID)
+		if x.Source.Addr() != from || x.Destination.Addr() != to || int(x.CH.PlaneID) != plane {
+			t.Errorf("request %d went from %s to %s in plane %d", i, x.Source, x.Destination, x.CH.PlaneID)
 		}
 	}
 }
