@@ -294,6 +294,7 @@ func (e *Engine) found(f *finding.Finding) { e.sink.Finding(f) }
 func (e *Engine) close(c *connection) {
 	e.remove(c)
 	e.count--
+	e.report = finding.Connection{}
 	c.judge.Close(&e.report)
 	e.tally()
 	e.sink.Connection(&e.report)
