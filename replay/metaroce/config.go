@@ -116,6 +116,7 @@ func (c *Config) validate() error {
 	check(c.Port != 0, "no UDP port")
 	check(c.Paths >= mr0.CONNPathCountMin && c.Paths <= mr0.CONNPathCountMax, "%d paths, want 1 to 128", c.Paths)
 	check(validMTU(c.MTU), "MTU %d is not 256, 512, 1024, 2048, 4096 or 8192", c.MTU)
+	check(c.MinMTU <= c.MTU, "least MTU %d is more than the own MTU %d", c.MinMTU, c.MTU)
 	check(c.MaxWindow >= 1 && c.MaxWindow <= mr0.CONNMaxWindowMax, "max_window %d, want 1 to 256", c.MaxWindow)
 	check(c.MinWindow >= 1 && c.MinWindow <= c.MaxWindow, "min_window %d, want 1 to max_window", c.MinWindow)
 	check(c.InitialWindow >= c.MinWindow, "initial_window %d is less than min_window", c.InitialWindow)

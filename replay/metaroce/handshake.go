@@ -140,7 +140,7 @@ func (e *Endpoint) judge(d *Datagram, p *mr0.Packet) mr0.RejectReason {
 	switch {
 	case !samePartition(p.CH.PartitionKey, e.config.PartitionKey):
 		return mr0.RejectReasonPartition
-	case min(int(p.CONN.MTU), e.config.MTU) < e.config.MinMTU:
+	case int(p.CONN.MTU) < e.config.MinMTU:
 		return mr0.RejectReasonMTU
 	case len(e.connections) >= e.config.MaxConnections:
 		return mr0.RejectReasonNoResources

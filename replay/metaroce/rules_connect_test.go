@@ -264,12 +264,12 @@ func TestDisconnectIsRepeatedUntilAnswered(t *testing.T) {
 
 func TestConfigurationErrorsAreAllNamed(t *testing.T) {
 	config := metaroce.DefaultConfig()
-	config.MTU, config.MaxWindow = 1000, 257
+	config.MTU, config.MinMTU, config.MaxWindow = 1000, 2000, 257
 	_, err := metaroce.New(config)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"0 planes", "no source of randomness", "MTU 1000", "max_window 257"} {
+	for _, want := range []string{"0 planes", "no source of randomness", "MTU 1000", "least MTU 2000", "max_window 257"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not name %q", err, want)
 		}

@@ -83,12 +83,22 @@ func TestWhatIsWrongIsDropped(t *testing.T) {
 }
 
 // A limited member of the partition speaks with a full one.
+// The 15 bits of both must be equal, and one of both a full member: two limited ones have nothing to say to each other.
 func TestPartitionKeyIsComparedAsInfiniBandDoes(t *testing.T) {
-	s := newScript(t, nil)
-	s.writable(256)
-	limited := func(p *mr0.Packet, _ *metaroce.Datagram) { p.CH.PartitionKey = 0x7fff }
-	if got := s.write(0, 0, 0, 4, 4, limited); got != metaroce.VerdictAccepted {
-		t.Errorf("limited member: %s", got)
+	for _, x := range []struct {
+		own, other uint16
+		want       metaroce.Verdict
+	}{
+		{0xffff, 0x7fff, metaroce.VerdictAccepted},
+		{0x7fff, 0xffff, metaroce.VerdictAccepted},
+		{0x7fff, 0x7fff, metaroce.VerdictPartition},
+		{0x8001, 0x8002, metaroce.VerdictPartition},
+	} {
+		s := newScript(t, func(c *metaroce.Config, _, _ *mr0.CONN) { c.PartitionKey = x.own })
+		s.writable(256)
+		if got := s.write(0, 0, 0, 4, 4, func(p *mr0.Packet, _ *metaroce.Datagram) { p.CH.PartitionKey = x.other }); got != x.want {
+			t.Errorf("%04x and %04x: %s, want %s", x.own, x.other, got, x.want)
+		}
 	}
 }
 
