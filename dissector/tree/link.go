@@ -91,6 +91,7 @@ func (b *builder) macControl(l dissector.Layer) *Node {
 		opcode.Meaning += ", priority flow control"
 		v := g.sub("Class enable vector", "macc.cbfc.enbv", 2, 2)
 		v.node.Value = g.value(2, 2)
+		v.node.Meaning = fmt.Sprintf("0x%04x", g.value(2, 2))
 		v.bits("Reserved", "", 0, 8)
 		for class := 7; class >= 0; class-- {
 			v.flag("Class "+strconv.Itoa(class), "macc.cbfc.enbv.c"+strconv.Itoa(class), 15-class)
@@ -124,7 +125,7 @@ func quanta(n, bits uint64) string {
 func (b *builder) sll(l dissector.Layer) *Node {
 	g := b.group("Linux cooked capture", "sll", l)
 	g.uint("Packet type", "sll.pkttype", 0, 2).Meaning = cookedName(g.value(0, 2))
-	g.uint("Link-layer address type", "sll.hatype", 2, 2)
+	g.uint("Link-layer address type", "sll.hatype", 2, 2).Meaning = hardwareName(g.value(2, 2))
 	g.uint("Link-layer address length", "sll.halen", 4, 2)
 	b.cookedAddress(g, 6, g.value(4, 2))
 	b.cookedProtocol(g, 14)
@@ -136,11 +137,16 @@ func (b *builder) sll2(l dissector.Layer) *Node {
 	b.cookedProtocol(g, 0)
 	g.hex("Reserved", "", 2, 2)
 	g.uint("Interface index", "sll.ifindex", 4, 4)
-	g.uint("Link-layer address type", "sll.hatype", 8, 2)
+	g.uint("Link-layer address type", "sll.hatype", 8, 2).Meaning = hardwareName(g.value(8, 2))
 	g.uint("Packet type", "sll.pkttype", 10, 1).Meaning = cookedName(g.value(10, 1))
 	g.uint("Link-layer address length", "sll.halen", 11, 1)
 	b.cookedAddress(g, 12, g.value(11, 1))
 	return g.node
+}
+
+// hardwareName names what Linux calls the kind of an interface (if_arp.h), of those that RDMA hosts have.
+func hardwareName(t uint64) string {
+	return map[uint64]string{1: "Ethernet", 32: "InfiniBand", 512: "PPP", 768: "IP in IP", 772: "loopback", 778: "GRE", 65534: "none"}[t]
 }
 
 // cookedAddress adds the eight bytes of a source address of the stated length.

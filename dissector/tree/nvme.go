@@ -101,6 +101,8 @@ func (g *group) nvmeSGL() {
 		s.le("Length", "nvme.cmd.sgl1.len", 8, 4)
 		s.bytes("Reserved", "nvme.cmd.sgl1.rsvd", 12, 3)
 	}
-	s.bits("Descriptor type", "nvme.cmd.sgl.type", 120, 4)
+	s.bits("Descriptor type", "nvme.cmd.sgl.type", 120, 4).Meaning = [16]string{
+		"data block", "bit bucket", "segment", "last segment", "keyed data block", "transport data block", 15: "vendor specific",
+	}[kind]
 	s.bits("Descriptor subtype", "nvme.cmd.sgl.subtype", 124, 4)
 }

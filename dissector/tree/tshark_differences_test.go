@@ -72,6 +72,21 @@ written by the test (` + "`make golden-update`" + `).
 	for _, d := range deliberate {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", d.where, d.tshark, d.tree, d.clause)
 	}
+	b.WriteString(`
+## How trees were reviewed
+
+The comparison covers every packet of the dissector's own captures, and with them every golden tree, and every packet of
+the public captures that developers have beside the repository, which their licences keep out of it: 22,640 packets and
+675,000 values when this was written. Values, their order and repetition must agree. Two things a comparison of values does not see were
+reviewed by eye, over all golden packets but those of MetaRoCE, with a list of tshark's detailed output beside ours, field by field:
+
+- Meanings and units. The texts of all 348 fields that both have were read; names are ours, and say the same.
+- What tshark shows and rocelens does not. That is the contents of other protocols, the bits of Ethernet addresses,
+  sums of flags that stand below them one by one, and what the table above has. Nothing of a header is left out: the leaves
+  of a tree, put back where they stand, make the frame again, which is a test.
+
+MetaRoCE is compared with the plugin in the same way, text included; its layout is in [metaroce-mr0.md](metaroce-mr0.md).
+`)
 	path := filepath.Join("..", "..", "docs", "tshark.md")
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))

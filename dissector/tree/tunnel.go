@@ -15,6 +15,7 @@ func (b *builder) vxlan(l dissector.Layer) *Node {
 	}
 	flags := g.sub("Flags", "vxlan.flags", 0, 2)
 	flags.node.Value = g.value(0, 2)
+	flags.node.Meaning = fmt.Sprintf("0x%04x", g.value(0, 2))
 	flags.flag("Group policy", "vxlan.flag_g", 0)
 	flags.bits("Reserved", "", 1, 3)
 	flags.flag("VNI valid", "vxlan.flag_i", 4)
@@ -36,6 +37,7 @@ func vxlanGPE(g *group) *Node {
 	g.node.Name = "VXLAN-GPE"
 	flags := g.sub("Flags", "vxlan.flags", 0, 1)
 	flags.node.Value = g.value(0, 1)
+	flags.node.Meaning = fmt.Sprintf("0x%02x", g.value(0, 1))
 	flags.bits("Reserved", "", 0, 2)
 	flags.bits("Version", "vxlan.ver", 2, 2)
 	flags.flag("VNI valid", "vxlan.i_bit", 4)
@@ -133,12 +135,13 @@ func (b *builder) erspan2(l dissector.Layer) *Node {
 	g.bits("Version", "erspan.version", 0, 4)
 	g.bits("VLAN", "erspan.vlan", 4, 12)
 	g.bits("Class of service", "erspan.cos", 16, 3)
-	g.bits("Encapsulation", "erspan.encap", 19, 2)
+	encapsulation := g.bits("Encapsulation", "erspan.encap", 19, 2)
 	g.flag("Truncated by the switch", "erspan.truncated", 21)
 	g.bits("Session", "erspan.spanid", 22, 10)
 	g.bits("Reserved", "erspan.reserved", 32, 12)
 	g.bits("Index", "erspan.index", 44, 20)
 	if g.has(0, 4) {
+		encapsulation.Meaning = [...]string{"originally without VLAN tag", "originally ISL", "originally 802.1Q", "VLAN tag kept in the frame"}[g.value(2, 1)>>3&3]
 		g.node.Meaning = fmt.Sprintf("mirrored copy, session %d", g.value(2, 2)&0x3ff)
 	}
 	return g.node
@@ -150,18 +153,20 @@ func (b *builder) erspan3(l dissector.Layer) *Node {
 	g.bits("Version", "erspan.version", 0, 4)
 	g.bits("VLAN", "erspan.vlan", 4, 12)
 	g.bits("Class of service", "erspan.cos", 16, 3)
-	g.bits("Bad, short or oversized", "erspan.bso", 19, 2)
+	integrity := g.bits("Bad, short or oversized", "erspan.bso", 19, 2)
 	g.flag("Truncated by the switch", "erspan.truncated", 21)
 	g.bits("Session", "erspan.spanid", 22, 10)
 	g.uint("Timestamp", "erspan.timestamp", 4, 4)
 	g.uint("Security group tag", "erspan.sgt", 8, 2)
 	g.flag("Ethernet frame", "erspan.p", 80)
-	g.bits("Frame type", "erspan.ft", 81, 5)
+	kind := g.bits("Frame type", "erspan.ft", 81, 5)
 	g.bits("Hardware ID", "erspan.hw", 86, 6)
 	direction := g.flag("Direction", "erspan.direction", 92)
 	granularity := g.bits("Granularity", "erspan.gra", 93, 2)
 	g.flag("Platform header", "erspan.o", 95)
 	if g.has(0, header) {
+		integrity.Meaning = [...]string{"good or unknown", "short", "oversized", "bad: CRC or alignment"}[g.value(2, 1)>>3&3]
+		kind.Meaning = map[uint64]string{0: "Ethernet", 2: "IP"}[g.value(10, 1)>>2&0x1f]
 		direction.Meaning = "ingress"
 		if direction.Value == true {
 			direction.Meaning = "egress"
