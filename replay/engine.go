@@ -71,6 +71,7 @@ type connection struct {
 type Totals struct {
 	Packets        uint64 // that belong to a connection
 	Copies         uint64 // of these: made by a mirror, and left out
+	Unjudged       uint64 // of these: waited for their opposite direction until that was judged without them
 	Connections    uint64
 	OneWay         uint64 // of these: one direction only
 	Evicted        uint64 // of these: reported early, since there were too many
@@ -118,11 +119,14 @@ func (e *Engine) Observe(s *finding.Sighting) {
 	if s.Partner != d.partner && s.Partner != 0 {
 		e.pair(d, s.Partner, s.Packet)
 	}
+	if d.conn == nil && e.kept >= e.config.MaxWaiting {
+		e.tired()
+	}
 	switch {
 	case d.conn != nil:
 		e.touch(d.conn)
 		d.conn.judge.Observe(d.lane, s)
-	case len(d.waiting) < e.config.MaxWaitingEach && e.kept < e.config.MaxWaiting:
+	case len(d.waiting) < e.config.MaxWaitingEach:
 		e.wait(d, s)
 	default:
 		e.alone(d)
@@ -175,6 +179,15 @@ func (e *Engine) release(d *direction) {
 	d.waiting = nil
 }
 
+// tired stops waiting: every direction that waits is judged alone, which makes room for those that come.
+func (e *Engine) tired() {
+	for _, d := range e.inOrder() {
+		if d.conn == nil && len(d.waiting) > 0 {
+			e.alone(d)
+		}
+	}
+}
+
 // alone begins to judge a direction whose opposite did not become known in time.
 func (e *Engine) alone(d *direction) {
 	metaroce := len(d.waiting) > 0 && d.waiting[0].packet.Protocol == dissector.ProtocolMetaRoCE
@@ -199,7 +212,23 @@ func (e *Engine) open(d *direction, lane int, metaroce bool) {
 	e.push(c)
 	for e.count > e.config.MaxConnections {
 		e.totals.Evicted++
-		e.close(e.oldest)
+		c := e.oldest
+		e.close(c)
+		for _, flow := range c.flows {
+			e.forget(flow)
+		}
+	}
+}
+
+// forget drops a direction of which nothing is kept.
+func (e *Engine) forget(flow uint64) {
+	d := e.directions[flow]
+	if d == nil || d.conn != nil || len(d.waiting) > 0 {
+		return
+	}
+	delete(e.directions, flow)
+	if e.latest == d {
+		e.latest = nil
 	}
 }
 
@@ -254,6 +283,7 @@ func (e *Engine) Pair(flow, partner uint64, how string) {
 
 // join adds a direction to the connection of its opposite. What waited of it is older than what was judged.
 func (e *Engine) join(d, o *direction) {
+	e.totals.Unjudged += uint64(len(d.waiting))
 	e.release(d)
 	d.conn, d.lane = o.conn, 1-o.lane
 	d.conn.flows[d.lane] = d.flow
@@ -283,6 +313,7 @@ func (e *Engine) part(d *direction) {
 	}
 	if o := e.directions[d.partner]; o != nil {
 		o.partner = 0
+		e.forget(o.flow)
 	}
 	d.partner = 0
 }
@@ -290,7 +321,7 @@ func (e *Engine) part(d *direction) {
 // found counts a finding and hands it on.
 func (e *Engine) found(f *finding.Finding) { e.sink.Finding(f) }
 
-// close reports a connection and forgets it and its directions.
+// close reports a connection and forgets it. Its directions belong to none then.
 func (e *Engine) close(c *connection) {
 	e.remove(c)
 	e.count--
@@ -301,10 +332,6 @@ func (e *Engine) close(c *connection) {
 	for _, flow := range c.flows {
 		if d := e.directions[flow]; d != nil && d.conn == c {
 			d.conn = nil
-			if e.latest == d {
-				e.latest = nil
-			}
-			delete(e.directions, flow)
 		}
 	}
 }
