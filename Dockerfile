@@ -18,6 +18,7 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}"
  && mkdir -p /out/data /out/tmp && chmod 1777 /out/tmp
 
 FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/rocelens /rocelens
 COPY --from=build --chown=65534:65534 /out/data /data
 COPY --from=build --chown=65534:65534 /out/tmp /tmp
@@ -25,5 +26,6 @@ USER 65534:65534
 ENV ROCELENS_DATA=/data ROCELENS_LISTEN=0.0.0.0:8790
 EXPOSE 8790
 VOLUME /data
+HEALTHCHECK --interval=30s --timeout=15s --start-period=2m CMD ["/rocelens", "health"]
 ENTRYPOINT ["/rocelens"]
 CMD ["serve"]

@@ -18,7 +18,7 @@ import (
 	"github.com/rocelens/rocelens/store/embedded"
 )
 
-func TestSecondInterruptEndsAtOnce(t *testing.T) {
+func TestServiceIsWatchedAndInterruptedTwice(t *testing.T) {
 	if _, err := embedded.FindLibrary(""); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -41,11 +41,18 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, ready, "rocelens is ready at http://127.0.0.1:")
 
+	listen := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(ready), "rocelens is ready at http://"), "/")
+	well := execute(t, nil, "health", "--listen", listen)
+	require.Zero(t, well.code, well.err)
+
 	// A database that cannot end holds the service up.
 	database := childOf(t, service.Process.Pid)
 	handle, err := unix.PidfdOpen(database, 0)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(database, syscall.SIGSTOP))
+	ill := execute(t, nil, "health", "--listen", listen)
+	require.Equal(t, exitFailure, ill.code)
+	require.Equal(t, "rocelens: the service at http://"+listen+"/ is not well: it answers 503 Service Unavailable\n", ill.err)
 	require.NoError(t, service.Process.Signal(os.Interrupt))
 	lines := bufio.NewScanner(said)
 	for !strings.Contains(lines.Text(), "stopped serving") {
@@ -67,6 +74,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.NoError(t, unix.Close(handle))
+	require.Contains(t, execute(t, nil, "health", "--listen", listen).err, "rocelens: no service answers at http://"+listen+"/: ")
 }
 
 // childOf is the one child of a process.

@@ -27,6 +27,7 @@ type commandLine struct {
 	Dissect      dissectCommand      `cmd:"" help:"Print the packets of a capture, field by field."`
 	Serve        serveCommand        `cmd:"" help:"Serve the web console and the API: upload captures, browse them, ask in SQL."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the database's tables up to date, which serve does by itself, and stop."`
+	Health       healthCommand       `cmd:"" help:"Ask a running service whether it and its database answer."`
 	Wireshark    wiresharkCommand    `cmd:"" help:"Teach Wireshark and tshark MetaRoCE, profile mr0."`
 	Softmetaroce softmetaroceCommand `cmd:"" help:"Be a MetaRoCE peer, profile mr0, over UDP sockets: serve transfers, or ask for one."`
 	Version      versionCommand      `cmd:"" help:"Print the version and how this binary was built."`
