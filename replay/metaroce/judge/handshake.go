@@ -38,6 +38,9 @@ type left struct {
 func (c *Connection) setUp(l *lane, e *event) {
 	m := e.m
 	other := &c.lanes[1-l.index]
+	if m.CONN.SourceConnID != 0 && !l.end.HasQP {
+		l.end.QP, l.end.HasQP = m.CONN.SourceConnID, true
+	}
 	if m.CH.Type != mr0.TypeConnReq && other.setup.request && m.CH.DestConnID == other.conn.SourceConnID && !other.setup.several {
 		nonce := m.CONN.Nonce | m.REJ.Nonce
 		if nonce != other.conn.Nonce {
