@@ -210,6 +210,48 @@ func TestSendingRateStaysWithinTheHint(t *testing.T) {
 	}
 }
 
+// ACKs that come in bunches, sooner than the round trip was, open the whole window at once: what leaves over one srtt
+// stays within the hint and its tolerance all the same.
+func TestBunchedACKsDoNotBreakTheHint(t *testing.T) {
+	s := newScript(t, onePath(256))
+	s.work(1)
+	packet := len(s.one(mr0.TypeWrite).Datagram.Payload) + 28
+	const rate, srtt, apart = 1000, 400 * us, 350 * us // 50,000 bytes in a round trip
+	sent, number := 1, uint32(0)
+	ack := func() {
+		number++
+		s.ack(0, number, sent, s.now-srtt, nil, func(a *mr0.ACKH) { a.RateHint = rate })
+	}
+	s.now += srtt
+	ack()
+	s.work(10_000)
+	var log []time.Duration
+	begin := s.now
+	for s.now < begin+20*apart {
+		for range s.poll() {
+			log = append(log, s.now)
+			sent++
+		}
+		s.now += us
+		if (s.now-begin)%apart == 0 {
+			ack()
+		}
+	}
+	most, from := 0, 0
+	for i, at := range log {
+		for log[from] <= at-srtt {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	if limit := 1.1*rate*400/8 + float64(packet); float64(most*packet) > limit {
+		t.Errorf("%d bytes within a round trip, the limit is %.0f", most*packet, limit)
+	}
+	if mean := float64(len(log)*packet) * 8 * float64(us) / float64(s.now-begin); mean < 0.95*rate {
+		t.Errorf("mean rate is %.0f Mbit/s of %d", mean, rate)
+	}
+}
+
 // A hint counts from the moment it comes: within two round trips the rate is the new one.
 func TestSenderComesWithinTheHintInTwoRoundTrips(t *testing.T) {
 	s := newScript(t, nil)

@@ -72,6 +72,23 @@ func TestTimeoutCutsOnlyByWhatIsFoundLost(t *testing.T) {
 	}
 }
 
+// Timeouts are in a row only if nothing was acknowledged between them.
+func TestACKBetweenTimeoutsSavesThePath(t *testing.T) {
+	s := newScript(t, onePath(16))
+	s.work(6)
+	s.poll()
+	for i := range 3 {
+		s.advance(30 * ms) // two timeouts, of 10 and 20 ms
+		if got := s.c.Path(0); got.Timeouts != 2 || got.Failed {
+			t.Fatalf("round %d: %+v", i, got)
+		}
+		s.ack(0, uint32(1+i), 1+i, 0, nil, func(a *mr0.ACKH) { a.ACKDelay = uint32(s.now) })
+		if got := s.c.Path(0).Timeouts; got != 0 {
+			t.Errorf("%d timeouts in a row after an ACK", got)
+		}
+	}
+}
+
 // fail lets path 0 time out until it is failed; path 1 stays well.
 func (s *script) fail() []emitted {
 	s.t.Helper()

@@ -189,6 +189,23 @@ func TestRoundTripWithoutMarkAddsToTheWindow(t *testing.T) {
 	}
 }
 
+// However many round trips add to it, a window is never larger than what the peer can track, so that a cut is felt.
+func TestWindowDoesNotGrowBeyondMaxWindow(t *testing.T) {
+	s := newScript(t, func(c *metaroce.Config, local, peer *mr0.CONN) {
+		c.InitialWindow, local.PathCount, peer.MaxWindow = 18, 1, 20
+	})
+	s.work(100)
+	sent := s.now
+	for i := range 10 {
+		s.poll()
+		s.now += 100 * us
+		s.ack(0, uint32(1+i), 1+i, sent, nil, func(a *mr0.ACKH) { a.ACKDelay = uint32(s.now - sent - 100*us) })
+	}
+	if got := s.c.Path(0).Window; got != 20 {
+		t.Errorf("window is %v, want max_window, 20", got)
+	}
+}
+
 // A cut begins a round trip: the one behind it adds again when nothing is marked in it, and does not when a mark comes
 // too early to cut.
 func TestRoundTripBehindACutAddsAgain(t *testing.T) {
