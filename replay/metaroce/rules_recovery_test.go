@@ -201,6 +201,30 @@ func TestRestoredPathFillsItsSequenceWithProbes(t *testing.T) {
 }
 
 // When the peer's path got a new port, the own path that acknowledges it gets one, too: the way back may be broken.
+// Little is known of the way of a path that is restored: it begins as a new one does.
+func TestRestoredPathBeginsWithTheInitialWindow(t *testing.T) {
+	s := newScript(t, onePath(4))
+	s.work(100)
+	sent := s.now
+	for i := range 6 {
+		s.poll()
+		s.now += 100 * us
+		s.ack(0, uint32(1+i), 1+i, sent, nil, func(a *mr0.ACKH) { a.ACKDelay = uint32(s.now - sent - 100*us) })
+	}
+	if got := s.c.Path(0).Window; got != 9 {
+		t.Fatalf("window is %v, want 9", got)
+	}
+	out := s.advance(8 * ms) // timeouts of 1, 2 and 4 ms
+	probe := out[len(out)-1]
+	if probe.CH.Type != mr0.TypeProbe || !s.c.Path(0).Failed {
+		t.Fatalf("sent %s", names(out))
+	}
+	s.ack(0, 7, 7, time.Duration(probe.DH.Timestamp), nil)
+	if got := s.c.Path(0); got.Failed || got.Window != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWayBackFollowsTheRepath(t *testing.T) {
 	s := newScript(t, nil)
 	s.writable(1024)

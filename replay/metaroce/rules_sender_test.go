@@ -234,6 +234,32 @@ func TestRoundTripBehindACutAddsAgain(t *testing.T) {
 	}
 }
 
+// ACKs are asked for four times for what is in flight on a path, and when nothing follows.
+func TestWhenACKsAreAskedFor(t *testing.T) {
+	for _, x := range []struct {
+		window, packets int
+		want            string
+	}{
+		{8, 100, "aaaa-a-a"},    // a quarter of those in flight since the last
+		{32, 10, "aaaa-a-a-a"},  // the tenth because nothing follows
+		{32, 11, "aaaa-a-a--a"}, // the tenth is not asked for then
+	} {
+		s := newScript(t, onePath(x.window))
+		s.work(x.packets)
+		got := ""
+		for _, p := range s.poll() {
+			if p.CH.Flags&mr0.FlagAR != 0 {
+				got += "a"
+			} else {
+				got += "-"
+			}
+		}
+		if got != x.want {
+			t.Errorf("%d packets in a window of %d: %s, want %s", x.packets, x.window, got, x.want)
+		}
+	}
+}
+
 func TestLossFoundByAGapCutsTheWindow(t *testing.T) {
 	s := newScript(t, onePath(32))
 	s.work(32)
