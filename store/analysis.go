@@ -13,6 +13,7 @@ import (
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/replay/finding"
 )
 
 // blockRows is how many packets an analysis collects before it hands them to the writer. The block before
@@ -33,6 +34,9 @@ type Analysis struct {
 	flows    *flowBlock
 	paths    *recordBlock[pathRow]
 	streams  *recordBlock[streamRow]
+	found    *recordBlock[finding.Finding]
+	verdicts *recordBlock[verdictRow]
+	replays  *recordBlock[replayRow]
 	late     map[uint64]flow.Flags // revisions of packets that are out of reach
 	rows     map[string]uint64     // by table, as added
 
@@ -45,14 +49,17 @@ type Analysis struct {
 // the staging tables is removed. Two analyses of one capture at a time must not be.
 func (s *Store) BeginAnalysis(ctx context.Context, capture uuid.UUID) (*Analysis, error) {
 	a := &Analysis{
-		store:   s,
-		id:      capture,
-		current: takePacketBlock(),
-		flows:   newFlowBlock(),
-		paths:   newPathBlock(),
-		streams: newStreamBlock(),
-		late:    map[uint64]flow.Flags{},
-		rows:    map[string]uint64{},
+		store:    s,
+		id:       capture,
+		current:  takePacketBlock(),
+		flows:    newFlowBlock(),
+		paths:    newPathBlock(),
+		streams:  newStreamBlock(),
+		found:    newDivergenceBlock(),
+		verdicts: newVerdictBlock(),
+		replays:  newReplayBlock(),
+		late:     map[uint64]flow.Flags{},
+		rows:     map[string]uint64{},
 	}
 	if err := a.dropStaging(ctx); err != nil {
 		return nil, err
@@ -97,6 +104,27 @@ func (a *Analysis) Flow(ctx context.Context, r *flow.Record) error {
 	return a.handOver(ctx, blockRows)
 }
 
+// Divergence adds a place where a connection diverges from the reference transport, or may. The finding is not kept.
+func (a *Analysis) Divergence(ctx context.Context, f *finding.Finding) error {
+	a.found.append(f)
+	return a.handOver(ctx, blockRows)
+}
+
+// Replay adds what came of a connection held against the reference transport. The report is not kept.
+func (a *Analysis) Replay(ctx context.Context, c *finding.Connection) error {
+	for i := range c.Tallies {
+		if c.Tallies[i] != (finding.Tally{}) {
+			a.verdicts.append(&verdictRow{connection: c.ID, rule: finding.Rule(i), Tally: c.Tallies[i]})
+		}
+	}
+	for i := range c.Directions {
+		if c.Directions[i].Packets != 0 {
+			a.replays.append(&replayRow{connection: c, Direction: &c.Directions[i]})
+		}
+	}
+	return a.handOver(ctx, blockRows)
+}
+
 // rotate sends the previous block and begins a new one.
 func (a *Analysis) rotate(ctx context.Context) error {
 	if err := a.Err(); err != nil {
@@ -132,7 +160,29 @@ func (a *Analysis) handOver(ctx context.Context, least int) error {
 	}
 	if b := a.streams; b.rows() >= least {
 		a.streams = newStreamBlock()
-		return a.send(ctx, streamsTable, &b.block, nil)
+		if err := a.send(ctx, streamsTable, &b.block, nil); err != nil {
+			return err
+		}
+	}
+	return a.handOverReplay(ctx, least)
+}
+
+func (a *Analysis) handOverReplay(ctx context.Context, least int) error {
+	if b := a.found; b.rows() >= least {
+		a.found = newDivergenceBlock()
+		if err := a.send(ctx, divergencesTable, &b.block, nil); err != nil {
+			return err
+		}
+	}
+	if b := a.verdicts; b.rows() >= least {
+		a.verdicts = newVerdictBlock()
+		if err := a.send(ctx, verdictsTable, &b.block, nil); err != nil {
+			return err
+		}
+	}
+	if b := a.replays; b.rows() >= least {
+		a.replays = newReplayBlock()
+		return a.send(ctx, replaysTable, &b.block, nil)
 	}
 	return nil
 }

@@ -51,6 +51,11 @@ func (b *recordBlock[R]) address(name string, of func(*R) dissector.Address) {
 	b.add(name, c, func(row *R) { c.append(proto.IPv6(of(row))) })
 }
 
+func (b *recordBlock[R]) text(name string, of func(*R) string) {
+	c := &texts{}
+	b.add(name, c, func(row *R) { c.append(of(row)) })
+}
+
 // enum is a column of a type whose name says more than ch-go's.
 func (b *recordBlock[R]) enum(name, declared string, of func(*R) int8) {
 	c := &int8s{declared: proto.ColumnType(declared)}

@@ -26,6 +26,10 @@ const (
 	flowsTable   = "flows"
 	pathsTable   = "paths"
 	streamsTable = "streams"
+
+	divergencesTable = "divergences"
+	verdictsTable    = "verdicts"
+	replaysTable     = "replays"
 )
 
 // dataTables are these tables, and what their writers collect rows in. To add one takes an entry here, a migration and
@@ -38,6 +42,9 @@ var dataTables = []struct {
 	{flowsTable, func() *block { return &newFlowBlock().block }},
 	{pathsTable, func() *block { return &newPathBlock().block }},
 	{streamsTable, func() *block { return &newStreamBlock().block }},
+	{divergencesTable, func() *block { return &newDivergenceBlock().block }},
+	{verdictsTable, func() *block { return &newVerdictBlock().block }},
+	{replaysTable, func() *block { return &newReplayBlock().block }},
 }
 
 // Account is a user of the database.

@@ -80,7 +80,10 @@ func (a *analyzer) run(ctx context.Context, id uuid.UUID, source *pcapfile.Sourc
 			err = errors.Join(err, into.Abort(give))
 		}
 	}()
-	run := analysis.New(a.config, &sink{ctx: ctx, into: into})
+	judged := &replaySink{ctx: ctx, into: into}
+	config := a.config
+	config.Replay = judged
+	run := analysis.New(config, &sink{ctx: ctx, into: into})
 	stop := report(run, progress)
 	err = run.Add(ctx, "", source)
 	stop()
@@ -90,6 +93,9 @@ func (a *analyzer) run(ctx context.Context, id uuid.UUID, source *pcapfile.Sourc
 	last := run.Progress()
 	progress(server.Step{Phase: api.ProgressPhaseStoring, Packets: int64(last.Packets), Bytes: last.BytesRead, BytesTotal: last.BytesTotal})
 	result, err := run.Finish()
+	if err == nil {
+		err = judged.err
+	}
 	if err == nil {
 		err = into.Commit(ctx)
 	}

@@ -147,7 +147,7 @@ func TestQueries(t *testing.T) {
 		names[table.Name] = len(table.Columns)
 		require.NotEmpty(t, table.Comment, table.Name)
 	}
-	for _, name := range []string{"captures", "flows", "packets", "paths", "streams"} {
+	for _, name := range []string{"captures", "flows", "packets", "paths", "streams", "divergences", "verdicts", "replays"} {
 		require.Positive(t, names[name], name)
 	}
 }

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/replay/finding"
+)
+
+const (
+	severityType      = "Enum8('notice' = 0, 'warning' = 1, 'error' = 2)"
+	replayVerdictType = "Enum8('conforms' = 0, 'diverges' = 1, 'undetermined' = 2)"
+	foundType         = "Enum8('diverges' = 1, 'undetermined' = 2)"
+	transportType     = "Enum8('RoCE' = 0, 'MetaRoCE' = 1)"
+	vantageType       = "Enum8('unknown' = 0, 'near the requester' = 1, 'between the two' = 2, 'near the responder' = 3)"
+)
+
+// described adds a column with what the catalogue says of a rule.
+func described[R any](b *recordBlock[R], name string, rule func(*R) finding.Rule, text func(*finding.Description) string) {
+	c := &names{name: func(code uint8) string { return text(finding.Rule(code).Describe()) }}
+	b.add(name, c, func(r *R) { c.append(uint8(rule(r))) })
+}
+
+func ofEndpoint(e *finding.Endpoint) flow.Count { return flow.Count{N: uint64(e.QP), Known: e.HasQP} }
+
+func newDivergenceBlock() *recordBlock[finding.Finding] {
+	type row = finding.Finding
+	b := &recordBlock[row]{}
+	rule := func(r *row) finding.Rule { return r.Rule }
+	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.Connection) })
+	described(b, "rule", rule, func(d *finding.Description) string { return d.ID })
+	b.enum("severity", severityType, func(r *row) int8 { return int8(r.Rule.Describe().Severity) })
+	b.enum("verdict", foundType, func(r *row) int8 { return int8(r.Verdict) })
+	b.address("address", func(r *row) dissector.Address { return r.Endpoint.Address })
+	b.count32("qp", func(r *row) flow.Count { return ofEndpoint(&r.Endpoint) })
+	b.count8("path_id", func(r *row) flow.Count { return flow.Count{N: uint64(r.Path), Known: r.Path >= 0} })
+	b.time("time", func(r *row) (int64, bool) { return r.Time, r.HasTime })
+	packets := &arrays[proto.ColUInt64, uint64, *proto.ColUInt64]{}
+	b.add("packets", packets, func(r *row) { packets.append(r.Packets()) })
+	b.text("expected", func(r *row) string { return r.Expected })
+	b.text("seen", func(r *row) string { return r.Seen })
+	b.text("sentence", func(r *row) string { return r.Sentence })
+	described(b, "source", rule, func(d *finding.Description) string { return d.Source })
+	described(b, "next", rule, func(d *finding.Description) string { return d.Next })
+	return b
+}
+
+// verdictRow is a row of the table verdicts before it is stored.
+type verdictRow struct {
+	connection finding.ConnectionID
+	rule       finding.Rule
+	finding.Tally
+}
+
+func newVerdictBlock() *recordBlock[verdictRow] {
+	type row = verdictRow
+	b := &recordBlock[row]{}
+	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.connection) })
+	described(b, "rule", func(r *row) finding.Rule { return r.rule }, func(d *finding.Description) string { return d.ID })
+	b.enum("severity", severityType, func(r *row) int8 { return int8(r.rule.Describe().Severity) })
+	b.uint32("diverges", func(r *row) uint32 { return r.Diverges })
+	b.uint32("undetermined", func(r *row) uint32 { return r.Undetermined })
+	b.uint32("conforms", func(r *row) uint32 { return r.Conforms })
+	return b
+}
+
+// replayRow is a row of the table replays before it is stored.
+type replayRow struct {
+	connection *finding.Connection
+	*finding.Direction
+}
+
+func newReplayBlock() *recordBlock[replayRow] {
+	type row = replayRow
+	b := &recordBlock[row]{}
+	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.connection.ID) })
+	b.address("sender", func(r *row) dissector.Address { return r.Sender.Address })
+	b.count32("sender_qp", func(r *row) flow.Count { return ofEndpoint(&r.Sender) })
+	b.enum("transport", transportType, func(r *row) int8 { return int8(oneIf(r.connection.MetaRoCE)) })
+	b.enum("verdict", replayVerdictType, func(r *row) int8 { return int8(r.connection.Verdict()) })
+	b.enum("vantage", vantageType, func(r *row) int8 { return int8(r.connection.Vantage) })
+	b.uint8("one_way", func(r *row) uint8 { return oneIf(r.connection.OneWay) })
+	b.uint64("packets", func(r *row) uint64 { return r.Packets })
+	share := &nullable[proto.ColFloat64, float64, *proto.ColFloat64]{}
+	b.add("missed_share", share, func(r *row) { share.append(r.MissedKnown, r.Missed) })
+	b.uint64("lost_before", func(r *row) uint64 { return r.Losses.Before })
+	b.uint64("lost_after", func(r *row) uint64 { return r.Losses.After })
+	b.uint64("resent_unknown", func(r *row) uint64 { return r.Losses.Unknown })
+	b.uint64("missed", func(r *row) uint64 { return r.Losses.Capture })
+	for _, t := range []struct {
+		name string
+		of   func(*row) *finding.RoundTrip
+	}{
+		{"to_receiver", func(r *row) *finding.RoundTrip { return &r.ToReceiver }},
+		{"to_sender", func(r *row) *finding.RoundTrip { return &r.ToSender }},
+	} {
+		b.count(t.name+"_min_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Minimum) })
+		b.count(t.name+"_mean_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Mean) })
+		b.count(t.name+"_max_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Max) })
+	}
+	return b
+}
+
+func ofTrip(t *finding.RoundTrip, ns int64) flow.Count {
+	return flow.Count{N: uint64(max(0, ns)), Known: t.Known}
+}
+
+func oneIf(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
