@@ -90,8 +90,9 @@ race: build library ## all Go tests under the race detector
 	CGO_ENABLED=1 ROCELENS_RACE=1 go test -race -shuffle=on -timeout=15m -json ./... | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: seeded
-seeded: ## 10,000 seeded networks for the MetaRoCE endpoint and 4 GiB over veth: too long under the race detector
-	go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth)$$' ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
+seeded: ## seeded networks for the endpoints, 10,000 conforming connections for replay, and 4 GiB over veth: too long under the race detector
+	ROCELENS_REPLAY_SEEDS=3600 go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth|TestConformingConnectionsDoNotDiverge)$$' \
+	  ./replay ./replay/roce ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: test-go
 test-go: build library ## all Go tests, without the race detector
