@@ -122,6 +122,9 @@ func TestMatch(t *testing.T) {
 		{base, `infiniband.invariant.crc.status ~ "o{2}"`, 17},
 		{base, `infiniband.invariant.crc.status contains "oo"`, 17},
 		{base, `frame.comment`, 0},
+		{base, `ip.checksum.status == "Good"`, 17},
+		{base, `udp.checksum.status == "Not present"`, 17},
+		{base, `udp.checksum.status == "Bad" or ip.checksum.status != "Good"`, 0},
 	}
 	for _, tt := range tests {
 		assert.Equal(t, tt.want, matching(t, tt.capture, tt.filter), "%s: %s", tt.capture, tt.filter)

@@ -21,11 +21,19 @@ func (b *builder) ipv4(l dissector.Layer) *Node {
 	g.bits("Fragment offset", "ip.frag_offset", 51, 13).Meaning = fmt.Sprintf("%d bytes", g.value(6, 2)&0x1fff*8)
 	g.uint("Time to live", "ip.ttl", 8, 1)
 	b.protocol(g, "Protocol", "ip.proto", 9)
-	g.hex("Header checksum", "ip.checksum", 10, 2)
+	sum := g.hex("Header checksum", "ip.checksum", 10, 2)
 	source := g.address("Source", "ip.src", 12, 4)
 	destination := g.address("Destination", "ip.dst", 16, 4)
 	g.rest("Options", "ip.options", header)
 	if g.has(0, header) {
+		switch whole := length.Value == uint64(len(g.data)); {
+		case !whole: // the capture cut the options
+			verdict(sum, "ip.checksum.status", "cannot be checked", checksumUnverified)
+		case onesComplement(g.data) == 0xffff:
+			verdict(sum, "ip.checksum.status", "right", checksumGood)
+		default: // no error: a host that captures what it sends sees it before its NIC computes it
+			verdict(sum, "ip.checksum.status", "wrong", checksumBad).Severity = SeverityNote
+		}
 		g.node.Meaning = fmt.Sprintf("%v > %v", source.Value, destination.Value)
 	}
 	return g.node
@@ -173,7 +181,7 @@ func (b *builder) udp(l dissector.Layer) *Node {
 		b.next = next{known: true, port: g.value(2, 2), source: g.value(0, 2)}
 	}
 	if g.has(6, 2) && g.value(6, 2) == 0 {
-		sum.Meaning = "0x0000, not computed by the sender"
+		verdict(sum, "udp.checksum.status", "not computed by the sender", checksumAbsent)
 	} else if i := b.last(dissector.LayerUDP); i >= 0 && b.layers[i] == l {
 		b.udpVerdict(sum)
 	}
@@ -182,15 +190,42 @@ func (b *builder) udp(l dissector.Layer) *Node {
 
 // udpVerdict says what comes out when the checksum of the innermost UDP header is computed.
 func (b *builder) udpVerdict(sum *Node) {
+	const field = "udp.checksum.status"
 	switch dissector.UDPChecksum(b.p) {
 	case dissector.ChecksumRight:
-		sum.Meaning += ", right"
-	case dissector.ChecksumWrong: // no error: a host that captures what it sends sees it before its NIC computes it
-		sum.Meaning += ", wrong"
-		sum.Severity = SeverityNote
+		verdict(sum, field, "right", checksumGood)
+	case dissector.ChecksumWrong: // no error, as with IPv4's
+		verdict(sum, field, "wrong", checksumBad).Severity = SeverityNote
 	case dissector.ChecksumNotCheckable, dissector.ChecksumAbsent:
-		sum.Meaning += ", cannot be checked"
+		verdict(sum, field, "cannot be checked", checksumUnverified)
 	}
+}
+
+// Verdicts on checksums, in Wireshark's words.
+const (
+	checksumGood       = "Good"
+	checksumBad        = "Bad"
+	checksumUnverified = "Unverified"
+	checksumAbsent     = "Not present"
+)
+
+// verdict adds what was found about a checksum to it, in our words and in Wireshark's, and answers the checksum's node.
+func verdict(sum *Node, field, text, status string) *Node {
+	sum.Meaning += ", " + text
+	sum.Children = append(sum.Children, &Node{Name: "Status", Field: field, Value: status, Offset: sum.Offset + sum.Length})
+	return sum
+}
+
+// onesComplement adds the 16-bit words of a header (RFC 1071): 0xffff when its checksum is right.
+func onesComplement(b []byte) uint32 {
+	sum := uint32(0)
+	for i, v := range b {
+		sum += uint32(v) << (8 * (1 - i%2))
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return sum
 }
 
 func (b *builder) tcp(l dissector.Layer) *Node {
