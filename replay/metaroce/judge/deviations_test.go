@@ -225,7 +225,7 @@ var deviations = []deviation{
 			return again
 		})
 	}},
-	{rule: finding.MetaRoCEFirstFlagged, prepare: func(g *rig) {
+	{rule: finding.MetaRoCEFirstFlagged, load: brisk, prepare: func(g *rig) {
 		g.data(func(m *mr0.Packet) bool { m.CH.Flags |= mr0.FlagRTX; return true })
 	}},
 	{rule: finding.MetaRoCERetransmissionTimestamp, prepare: func(g *rig) {
@@ -345,7 +345,7 @@ var deviations = []deviation{
 		g.data(func(m *mr0.Packet) bool { m.DH.MSN *= 2; return true })
 	}},
 	{rule: finding.MetaRoCEStreamRange, prepare: func(g *rig) { g.handshake(g.d, func(c *mr0.CONN) { c.StreamCount = 1 }) }},
-	{rule: finding.MetaRoCEReadResponse, prepare: func(g *rig) {
+	{rule: finding.MetaRoCEReadResponse, load: reads, prepare: func(g *rig) {
 		g.d.out = each(func(f *simulation.Frame, m *mr0.Packet) simulation.Frame {
 			if m.CH.Type == mr0.TypeReadResp {
 				return g.disguised(f, func(n *mr0.Packet) { n.RSETH.ReadID += 1000 })
@@ -402,12 +402,12 @@ var deviations = []deviation{
 	}},
 	{rule: finding.MetaRoCEAckNumber, prepare: func(g *rig) { g.acks(func(m *mr0.Packet) { m.CH.PSN *= 2 }) }},
 	{rule: finding.MetaRoCEPacketCount, prepare: func(g *rig) { g.acks(func(m *mr0.Packet) { m.ACKH.PacketCount /= 2 }) }},
-	{rule: finding.MetaRoCECECount, prepare: func(g *rig) {
+	{rule: finding.MetaRoCECECount, load: brisk, prepare: func(g *rig) {
 		g.mark(0.2)
 		g.acks(func(m *mr0.Packet) { m.ACKH.CECount = 0 })
 	}},
-	{rule: finding.MetaRoCEEchoUnsent, prepare: func(g *rig) { g.acks(func(m *mr0.Packet) { m.ACKH.EchoTimestamp += 12345 }) }},
-	{rule: finding.MetaRoCEAckTrigger, prepare: func(g *rig) {
+	{rule: finding.MetaRoCEEchoUnsent, load: brisk, prepare: func(g *rig) { g.acks(func(m *mr0.Packet) { m.ACKH.EchoTimestamp += 12345 }) }},
+	{rule: finding.MetaRoCEAckTrigger, load: brisk, prepare: func(g *rig) {
 		g.acks(func(m *mr0.Packet) {
 			if m.ACKH.SACK == (mr0.SACK{}) {
 				m.ACKH.Trigger = mr0.ACKTriggerGap
@@ -523,6 +523,9 @@ func (g *rig) back(n int) {
 	}
 	g.net.Wake(g.hosts[1])
 }
+
+// reads are READs.
+func reads(g *rig) { g.pace(200, 10*time.Microsecond, metaroce.OperationRead, 3*512) }
 
 // unready are SENDs whose buffers come late.
 func unready(g *rig) {

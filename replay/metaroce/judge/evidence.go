@@ -55,13 +55,14 @@ const (
 type source uint8
 
 const (
-	missedData source = iota // a sequenced packet that the capture missed
-	absentData               // one that it missed, or that was lost before it
-	missedACK                // an ACK that the capture missed, or that was lost before it
-	eitherOf                 // any of these
-	lostBehind               // an answer that was lost behind the vantage point
-	seldom                   // something that a conforming implementation does now and then
-	often                    // something that it may do quite often
+	missedData   source = iota // a sequenced packet that the capture missed
+	absentData                 // one that it missed, or that was lost before it
+	missedACK                  // an ACK that the capture missed, or that was lost before it
+	eitherOf                   // any of these
+	missedSeldom               // a sequenced packet that it missed, or what a conforming implementation does now and then
+	lostBehind                 // an answer that was lost behind the vantage point
+	seldom                     // something that a conforming implementation does now and then
+	often                      // something that it may do quite often
 )
 
 type clueText struct {
@@ -86,7 +87,7 @@ var clues = [clueCount]clueText{
 	clueAckNumber:               {finding.MetaRoCEAckNumber, receiver, often, "ACK numbers that rise by 1", "%d of %d ACKs were by the same step of more than 1 above the one before"},
 	clueCECount:                 {finding.MetaRoCECECount, receiver, missedData, "ce_count to grow by the marked packets that arrived", "%d of %d ACKs counted fewer than the capture shows"},
 	clueEchoUnsent:              {finding.MetaRoCEEchoUnsent, receiver, missedData, "the timestamp of a packet that arrived", "%d of %d ACKs echoed one that no packet of the path bore"},
-	clueAckTrigger:              {finding.MetaRoCEAckTrigger, receiver, seldom, "the trigger that happened", "%d of %d ACKs named another"},
+	clueAckTrigger:              {finding.MetaRoCEAckTrigger, receiver, missedSeldom, "the trigger that happened", "%d of %d ACKs named another"},
 	clueAckEvery:                {finding.MetaRoCEAckEvery, receiver, seldom, "an ACK every ack_every packets", "%d of %d ACKs covered more than four times as many new packets"},
 	clueAckDelay:                {finding.MetaRoCEAckDelay, receiver, seldom, "ack_delay up to ack_timer", "%d of %d ACKs waited for more than four times that"},
 	clueAckRequested:            {finding.MetaRoCEAckRequested, receiver, missedData, "an ACK at once for a packet with AR", "%d of %d packets with AR waited for a timer or for others"},
@@ -112,10 +113,12 @@ type suspicion struct {
 	convicted bool
 	path      int16
 	mark      uint64 // of the latest suspicious case: those with the same have one cause
+	at        int64  // when it was, ns
+	number    uint64 // its packet
 }
 
 // weigh adds a case about the data of a lane and its answers. Suspicious cases of one path with the same mark have one
-// cause and count once; the mark 0 is none. proof are packets that show it.
+// cause and count once, as do those that lie close together; the mark 0 is none. proof are packets that show it.
 func (c *Connection) weigh(d *lane, k clue, path int, e *event, suspicious bool, mark uint64, proof ...uint64) {
 	s := &d.suspicions[k]
 	rule := clues[k].rule
@@ -124,10 +127,10 @@ func (c *Connection) weigh(d *lane, k clue, path int, e *event, suspicious bool,
 		c.conforms(rule)
 		return
 	}
-	if s.mark == mark && mark != 0 && s.path == int16(path) {
+	if s.mark == mark && mark != 0 && s.path == int16(path) || s.number != 0 && clues[k].source < lostBehind && c.together(d, s, e) {
 		return
 	}
-	s.mark, s.path = mark, int16(path)
+	s.mark, s.path, s.at, s.number = mark, int16(path), e.time, e.number
 	s.Add(true)
 	if int(s.held)+len(proof) > len(s.proof) { // the latest cases make the point as well
 		s.held = 0
@@ -139,6 +142,19 @@ func (c *Connection) weigh(d *lane, k clue, path int, e *event, suspicious bool,
 	case s.Convicts(c.chance(d, clues[k].source)):
 		c.convict(d, k, e, finding.Diverges)
 	}
+}
+
+// together tells whether a case follows the latest suspicious one so closely that one pause of the capture, or one
+// outage on the way, may have made both: within a round trip.
+func (c *Connection) together(d *lane, s *suspicion, e *event) bool {
+	if !e.timed {
+		return e.number-s.number < 64
+	}
+	roundTrip, ok := c.roundTripAtMost(d)
+	if !ok {
+		roundTrip = 100_000
+	}
+	return e.time-s.at < min(max(roundTrip, 50_000), 1_000_000)
 }
 
 // convict reports the evidence, and counts all of its cases.
@@ -181,13 +197,29 @@ func (c *Connection) conclude() {
 			if s.Suspicious == 0 || s.convicted {
 				continue
 			}
-			verdict := s.Verdict(c.chance(d, clues[k].source))
-			if usual := clues[k].source >= seldom && float64(s.Suspicious) < c.chance(d, clues[k].source)*float64(s.Cases); usual {
-				continue // no more than a conforming implementation shows
+			if c.usual(d, clue(k)) {
+				c.tallies[index(clues[k].rule)].Conforms += s.Suspicious
+				continue
 			}
+			verdict := s.Verdict(c.chance(d, clues[k].source))
 			c.convict(d, clue(k), nil, verdict)
 		}
 	}
+}
+
+// usual tells whether there are no more suspicious cases than a conforming implementation shows, or the losses that
+// the ACKs tell of make.
+func (c *Connection) usual(d *lane, k clue) bool {
+	expected := 0.0
+	switch from := clues[k].source; from {
+	case seldom, often:
+		expected = c.chance(d, from)
+	case lostBehind:
+		expected = 2 * d.lossAtMost()
+	case missedData, absentData, missedACK, eitherOf, missedSeldom:
+	}
+	s := &d.suspicions[k]
+	return float64(s.Suspicious) <= expected*float64(s.Cases)
 }
 
 // chance is an upper bound of how probable a case is suspicious innocently.
@@ -201,6 +233,8 @@ func (c *Connection) chance(d *lane, s source) float64 {
 		return max(0.02, d.acksAbsentAtMost())
 	case eitherOf:
 		return max(0.01, d.acksAbsentAtMost()+d.missedAtMost())
+	case missedSeldom:
+		return max(0.05, d.missedAtMost())
 	case lostBehind:
 		return max(0.3, 2*d.absentAtMost())
 	case seldom:

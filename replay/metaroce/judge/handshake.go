@@ -239,7 +239,7 @@ func (c *Connection) concludeSetUp(l *lane) {
 	if b.after > 0 && b.after < 3 {
 		c.undetermined(finding.MetaRoCEAfterDisconnect, l, b.after1, "A packet or two came behind the DISCONNECT of their sender.")
 	}
-	if peer.times == 0 || b.times > 0 {
+	if peer.times == 0 || b.times > 0 || l.packets == 0 {
 		return
 	}
 	loss := max(0.02, 2*c.lanes[0].lossAtMost(), 2*c.lanes[1].lossAtMost())

@@ -132,6 +132,9 @@ type taste struct {
 	from   time.Duration // begins then
 	oneWay bool          // never sees the way back
 	join   time.Duration // the way back is told only from then on
+	burst  int           // packets that it misses in a row when it misses one
+	outage [2]time.Duration
+	clock  func(now time.Duration) (at time.Duration, known bool) // nil: as it should be
 }
 
 // tap is a capture of one connection at one place.
@@ -141,6 +144,7 @@ type tap struct {
 	random   *rand.Rand
 	findings []*finding.Finding
 	joined   bool
+	skip     int
 	report   finding.Connection
 }
 
@@ -278,8 +282,22 @@ func (w *world) capture(place int, f *simulation.Frame) {
 		w.numbers[place][meta.Number] = fmt.Sprintf("%d %v lane %d port %d %+v", meta.Number, w.net.Now, lane, w.packet.UDP.SourcePort, *m)
 	}
 	for _, t := range w.taps[sender][place] {
-		if w.net.Now < t.from || t.drop > 0 && t.random.Float64() < t.drop || lane == 1 && (t.oneWay || w.net.Now < t.join) {
+		if t.skip > 0 {
+			t.skip--
 			continue
+		}
+		if t.drop > 0 && t.random.Float64() < t.drop {
+			t.skip = max(0, t.burst-1)
+			continue
+		}
+		if w.net.Now < t.from || w.net.Now >= t.outage[0] && w.net.Now < t.outage[1] || lane == 1 && (t.oneWay || w.net.Now < t.join) {
+			continue
+		}
+		s.Packet.Meta = meta
+		if t.clock != nil {
+			var at time.Duration
+			at, s.Packet.Meta.HasTime = t.clock(w.net.Now)
+			s.Packet.Meta.Time = 1_700_000_000_000_000_000 + int64(at)
 		}
 		if t.join > 0 && lane == 1 && !t.joined {
 			t.joined = true

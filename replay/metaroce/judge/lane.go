@@ -33,19 +33,20 @@ type lane struct {
 	notECTPacket      uint64
 
 	// Of the packets that the receiver has told of.
-	data    uint64 // sequenced packets seen, copies included
-	doubled uint64 // copies
-	covered uint64 // psns acknowledged
-	missed  uint64 // of these not seen before
-	before  uint64 // psns shown missing that were not seen before
-	after   uint64 // psns shown missing that were seen
-	resent  uint64 // retransmissions of what no ACK told of
-	retired uint64 // psns out of sight
-	holes   uint64 // of these never seen
-	ackSpan uint64 // ACK numbers from the first seen on
-	ackSeen uint64 // of these seen
-	naks    uint64
-	strays  uint64 // bytes under a new psn with RTX that were not seen elsewhere before
+	data     uint64 // sequenced packets seen, copies included
+	doubled  uint64 // copies
+	requests uint64 // of these neither PROBEs nor answers
+	covered  uint64 // psns acknowledged
+	missed   uint64 // of these not seen before
+	before   uint64 // psns shown missing that were not seen before
+	after    uint64 // psns shown missing that were seen
+	resent   uint64 // psns sent again though no ACK had told of them
+	retired  uint64 // psns out of sight
+	holes    uint64 // of these never seen
+	ackSpan  uint64 // ACK numbers from the first seen on
+	ackSeen  uint64 // of these seen
+	naks     uint64
+	strays   uint64 // bytes under a new psn with RTX that were not seen elsewhere before
 
 	patience int // slots that may still be looked through for moved bytes
 

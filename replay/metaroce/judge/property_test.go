@@ -18,7 +18,35 @@ var (
 )
 
 var tastes = []taste{
-	{}, {drop: 0.001}, {drop: 0.01}, {from: 300 * time.Microsecond}, {oneWay: true}, {join: 250 * time.Microsecond, drop: 0.003},
+	{},
+	{drop: 0.001},
+	{drop: 0.01},
+	{from: 300 * time.Microsecond},
+	{oneWay: true},
+	{join: 250 * time.Microsecond, drop: 0.003},
+	{drop: 0.0005, burst: 30},
+	{outage: [2]time.Duration{200 * time.Microsecond, 350 * time.Microsecond}},
+	{clock: noClock},
+	{clock: setClock},
+	{clock: coarseClock},
+}
+
+func noClock(time.Duration) (time.Duration, bool) { return 0, false }
+
+// setClock is set back, and later forward.
+func setClock(now time.Duration) (time.Duration, bool) {
+	switch {
+	case now > 2*time.Millisecond:
+		return now + 3*time.Second, true
+	case now > 400*time.Microsecond:
+		return now - 5*time.Millisecond, true
+	}
+	return now, true
+}
+
+// coarseClock counts microseconds, and is 100 ppm fast.
+func coarseClock(now time.Duration) (time.Duration, bool) {
+	return now.Truncate(time.Microsecond) + now/10_000, true
 }
 
 // Whatever the network does, and whatever the capture misses: no conforming connection diverges.

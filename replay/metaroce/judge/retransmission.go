@@ -34,6 +34,9 @@ func (c *Connection) resent(d *lane, p *path, s *slot, e *event, fresh, highest 
 	if fresh && highest {
 		d.strays++
 	}
+	if s.state&(wasMissing|covered|refused|seenAgain) == 0 {
+		d.resent++
+	}
 	c.reacted(d, p, s, e)
 	c.silence(d, p, s, e)
 	if p.gap.psn == s.psn {

@@ -85,7 +85,7 @@ var ackExamples = []example{
 	},
 	{
 		rule: finding.MetaRoCEAckUnsent,
-		shows: rounds(100, func(w *wire, _ int) {
+		shows: rounds(500, func(w *wire, _ int) {
 			w.after(us).ack(0, mr0.ACKTriggerTimer, func(m *mr0.Packet) { m.ACKH.CumulativePSN++; m.ACKH.PacketCount++ })
 			w.after(us).send(0, nil)
 		}),
@@ -117,7 +117,7 @@ var ackExamples = []example{
 	},
 	{
 		rule: finding.MetaRoCECECount,
-		shows: rounds(60, func(w *wire, _ int) {
+		shows: rounds(300, func(w *wire, _ int) {
 			w.changed(mr0.ACKTriggerCEChange)
 			w.path(0).ce = 0
 		}),
@@ -134,7 +134,7 @@ var ackExamples = []example{
 	},
 	{
 		rule: finding.MetaRoCEEchoUnsent,
-		shows: rounds(60, func(w *wire, _ int) {
+		shows: rounds(300, func(w *wire, _ int) {
 			w.after(us).send(0, nil)
 			w.after(9*us).ack(0, mr0.ACKTriggerMessageEnd, func(m *mr0.Packet) { m.ACKH.EchoTimestamp += 77 })
 		}),
@@ -146,19 +146,19 @@ var ackExamples = []example{
 	},
 	{
 		rule:    finding.MetaRoCEAckTrigger,
-		shows:   rounds(60, func(w *wire, _ int) { w.burst(3, mr0.ACKTriggerGap, nil) }),
+		shows:   rounds(300, func(w *wire, _ int) { w.burst(3, mr0.ACKTriggerGap, nil) }),
 		nearly:  rounds(60, func(w *wire, _ int) { w.newGap(mr0.ACKTriggerGap) }),
 		imitate: rounds(60, func(w *wire, i int) { drop(w, i, 3, func() { w.repair() }) }),
 	},
 	{
 		rule:    finding.MetaRoCEAckEvery,
-		shows:   rounds(60, func(w *wire, _ int) { w.burst(70, mr0.ACKTriggerCoalesced, nil) }),
+		shows:   rounds(300, func(w *wire, _ int) { w.burst(70, mr0.ACKTriggerCoalesced, nil) }),
 		nearly:  rounds(60, func(w *wire, _ int) { w.burst(16, mr0.ACKTriggerCoalesced, nil) }),
 		imitate: rounds(60, func(w *wire, i int) { drop(w, i+1, 6, func() { w.burst(16, mr0.ACKTriggerCoalesced, nil) }) }),
 	},
 	{
 		rule: finding.MetaRoCEAckDelay,
-		shows: rounds(60, func(w *wire, _ int) {
+		shows: rounds(300, func(w *wire, _ int) {
 			w.burst(3, mr0.ACKTriggerTimer, func(m *mr0.Packet) { m.ACKH.ACKDelay = 90_000 })
 		}),
 		nearly: rounds(60, func(w *wire, _ int) {
@@ -170,7 +170,7 @@ var ackExamples = []example{
 	},
 	{
 		rule:   finding.MetaRoCEAckRequested,
-		shows:  rounds(60, func(w *wire, _ int) { w.ended(mr0.FlagAR, mr0.ACKTriggerTimer) }),
+		shows:  rounds(300, func(w *wire, _ int) { w.ended(mr0.FlagAR, mr0.ACKTriggerTimer) }),
 		nearly: rounds(60, func(w *wire, _ int) { w.ended(mr0.FlagAR, mr0.ACKTriggerRequested) }),
 		imitate: rounds(60, func(w *wire, i int) { // the ACK at once is missed
 			drop(w, i, 3, func() { w.ended(mr0.FlagAR, mr0.ACKTriggerRequested) })
@@ -179,13 +179,13 @@ var ackExamples = []example{
 	},
 	{
 		rule:    finding.MetaRoCEAckGap,
-		shows:   rounds(60, func(w *wire, _ int) { w.newGap(mr0.ACKTriggerTimer) }),
+		shows:   rounds(300, func(w *wire, _ int) { w.newGap(mr0.ACKTriggerTimer) }),
 		nearly:  rounds(60, func(w *wire, _ int) { w.newGap(mr0.ACKTriggerGap) }),
 		imitate: rounds(60, func(w *wire, i int) { drop(w, i, 3, func() { w.gap() }); w.burst(2, mr0.ACKTriggerTimer, nil) }),
 	},
 	{
 		rule:   finding.MetaRoCEAckDuplicate,
-		shows:  rounds(60, func(w *wire, _ int) { w.doubled(mr0.ACKTriggerTimer) }),
+		shows:  rounds(300, func(w *wire, _ int) { w.doubled(mr0.ACKTriggerTimer) }),
 		nearly: rounds(60, func(w *wire, _ int) { w.doubled(mr0.ACKTriggerDuplicate) }),
 		imitate: rounds(60, func(w *wire, i int) { // it was told by an ACK that was missed
 			drop(w, i, 3, func() { w.doubled(mr0.ACKTriggerDuplicate) })
@@ -194,7 +194,7 @@ var ackExamples = []example{
 	},
 	{
 		rule:   finding.MetaRoCEAckCEChange,
-		shows:  rounds(60, func(w *wire, _ int) { w.changed(mr0.ACKTriggerTimer) }),
+		shows:  rounds(300, func(w *wire, _ int) { w.changed(mr0.ACKTriggerTimer) }),
 		nearly: rounds(60, func(w *wire, _ int) { w.changed(mr0.ACKTriggerCEChange) }),
 		imitate: rounds(60, func(w *wire, i int) {
 			drop(w, i, 3, func() { w.changed(mr0.ACKTriggerCEChange) })
@@ -203,7 +203,7 @@ var ackExamples = []example{
 	},
 	{
 		rule:   finding.MetaRoCEAckMessageEnd,
-		shows:  rounds(60, func(w *wire, _ int) { w.ended(mr0.FlagLast, mr0.ACKTriggerTimer) }),
+		shows:  rounds(300, func(w *wire, _ int) { w.ended(mr0.FlagLast, mr0.ACKTriggerTimer) }),
 		nearly: rounds(60, func(w *wire, _ int) { w.ended(mr0.FlagLast, mr0.ACKTriggerMessageEnd) }),
 		imitate: rounds(60, func(w *wire, i int) {
 			drop(w, i, 3, func() { w.ended(mr0.FlagLast, mr0.ACKTriggerMessageEnd) })
@@ -305,7 +305,7 @@ var answerExamples = []example{
 	},
 	{
 		rule:   finding.MetaRoCERetryEarly,
-		shows:  rounds(60, func(w *wire, _ int) { w.refused(20 * us) }),
+		shows:  rounds(300, func(w *wire, _ int) { w.refused(20 * us) }),
 		nearly: rounds(60, func(w *wire, _ int) { w.refused(120 * us) }),
 		imitate: rounds(60, func(w *wire, i int) { // one of ten NAKs is lost behind the capture
 			wait := 120 * us

@@ -125,7 +125,7 @@ var messageExamples = []example{
 	},
 	{
 		rule:   finding.MetaRoCEMSNSkipped,
-		shows:  rounds(200, func(w *wire, _ int) { w.msn[1]++; w.calm(1) }),
+		shows:  rounds(900, func(w *wire, _ int) { w.msn[1]++; w.calm(1) }),
 		nearly: rounds(200, func(w *wire, _ int) { w.calm(1) }),
 		imitate: rounds(200, func(w *wire, i int) { // one of a hundred is missed
 			if i%50 == 0 {

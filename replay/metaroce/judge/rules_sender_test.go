@@ -199,7 +199,7 @@ var senderExamples = []example{
 	},
 	{
 		rule: finding.MetaRoCERetransmissionUnfounded,
-		shows: rounds(20, func(w *wire, _ int) {
+		shows: rounds(200, func(w *wire, _ int) {
 			msn := w.msn[1]
 			psn := w.send(0, nil)
 			w.after(us).again(0, psn, msn, nil)
@@ -219,7 +219,7 @@ var senderExamples = []example{
 	},
 	{
 		rule: finding.MetaRoCEAcknowledgedResent,
-		shows: rounds(20, func(w *wire, _ int) {
+		shows: rounds(200, func(w *wire, _ int) {
 			msn := w.msn[1]
 			psn := w.send(0, nil)
 			w.after(9*us).ack(0, mr0.ACKTriggerMessageEnd, nil)
@@ -237,7 +237,7 @@ var senderExamples = []example{
 	},
 	{
 		rule: finding.MetaRoCELostAgainEarly,
-		shows: rounds(20, func(w *wire, _ int) {
+		shows: rounds(200, func(w *wire, _ int) {
 			psn, msn := w.gap()
 			w.after(us).again(0, psn, msn, nil)
 			w.after(us).again(0, psn, msn, nil)

@@ -10,6 +10,9 @@ import (
 func (c *Connection) sequenced(d *lane, e *event) {
 	m := e.m
 	d.data++
+	if m.CH.Type != mr0.TypeProbe && !isAnswer(m.CH.Type) {
+		d.requests++
+	}
 	c.afterDisconnect(d, e)
 	if !c.inRange(d, d, e) {
 		return

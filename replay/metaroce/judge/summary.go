@@ -22,7 +22,7 @@ func (c *Connection) Close(report *finding.Connection) {
 		report.Tallies[finding.RoCERuleCount+i] = c.tallies[i]
 	}
 	requester := &c.lanes[0]
-	if c.lanes[1].data > requester.data {
+	if c.lanes[1].requests > requester.requests {
 		requester = &c.lanes[1]
 	}
 	responder := &c.lanes[1-requester.index]
@@ -65,6 +65,8 @@ func (c *Connection) vantage(l *lane) finding.Vantage {
 		return finding.VantageNearRequester
 	case 4*there.Minimum <= whole:
 		return finding.VantageNearResponder
+	case !d.ToSender.Known: // the application may have let the network wait for its first packet
+		return finding.VantageUnknown
 	}
 	return finding.VantageMiddle
 }
