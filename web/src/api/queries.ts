@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { Finding, FlowSort } from "../lib/viewState";
+import type { Finding, FlowSort, PathSort, StreamSort } from "../lib/viewState";
 import { client, unwrap } from "./client";
 import type { Capture } from "./types";
 
@@ -102,6 +102,59 @@ export const throughputQuery = (id: string, { flowId, from, to }: ThroughputPara
             path: { capture_id: id },
             query: { buckets: 400, ...(flowId && { flow_id: flowId }), ...(from && { from }), ...(to && { to }) },
           },
+        }),
+      ),
+  });
+
+export interface ListParams<S extends string> {
+  /** Only rows of this flow. */
+  flowId?: string | undefined;
+  sort: S;
+  order: "asc" | "desc";
+  filter: string;
+}
+
+export const LIST_PAGE = 200;
+
+const listQuery = <S extends string>({ flowId, sort, order, filter }: ListParams<S>, page: number) => ({
+  sort,
+  order,
+  offset: page * LIST_PAGE,
+  limit: LIST_PAGE,
+  ...(flowId && { flow_id: flowId }),
+  ...(filter && { filter }),
+});
+
+export const pathsPageQuery = (id: string, params: ListParams<PathSort>, page: number) =>
+  queryOptions({
+    queryKey: ["paths", id, params, page],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/paths", { signal, params: { path: { capture_id: id }, query: listQuery(params, page) } }),
+      ),
+  });
+
+export const streamsPageQuery = (id: string, params: ListParams<StreamSort>, page: number) =>
+  queryOptions({
+    queryKey: ["streams", id, params, page],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/streams", { signal, params: { path: { capture_id: id }, query: listQuery(params, page) } }),
+      ),
+  });
+
+export const pathSeriesQuery = (id: string, flowId: string, pathId: number) =>
+  queryOptions({
+    queryKey: ["path-series", id, flowId, pathId],
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series", {
+          signal,
+          params: { path: { capture_id: id, flow_id: flowId, path_id: pathId }, query: { buckets: 300 } },
         }),
       ),
   });

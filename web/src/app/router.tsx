@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { CapturesPage } from "../features/captures/CapturesPage";
 import { decodeState, formatQuery, parseQuery } from "../lib/urlState";
-import { captureSchema, capturesSchema, packetsSchema, querySchema } from "../lib/viewState";
+import { captureSchema, capturesSchema, packetsSchema, pathsSchema, querySchema, streamsSchema } from "../lib/viewState";
 import { NotFound, PageError, PagePending } from "./PageStates";
 import { Shell } from "./Shell";
 
@@ -40,6 +40,34 @@ const flowRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/packets/FlowPage"), "FlowPage"),
 });
 
+const pathsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/paths",
+  validateSearch: (raw) => decodeState(pathsSchema, raw),
+  component: lazyRouteComponent(() => import("../features/metaroce/PathsPage"), "PathsPage"),
+});
+
+const streamsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/streams",
+  validateSearch: (raw) => decodeState(streamsSchema, raw),
+  component: lazyRouteComponent(() => import("../features/metaroce/StreamsPage"), "StreamsPage"),
+});
+
+const flowPathsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/flows/$flowId/paths",
+  validateSearch: (raw) => decodeState(pathsSchema, raw),
+  component: lazyRouteComponent(() => import("../features/metaroce/FlowPathsPage"), "FlowPathsPage"),
+});
+
+const flowStreamsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/flows/$flowId/streams",
+  validateSearch: (raw) => decodeState(streamsSchema, raw),
+  component: lazyRouteComponent(() => import("../features/metaroce/FlowStreamsPage"), "FlowStreamsPage"),
+});
+
 const queryRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sql",
@@ -47,7 +75,17 @@ const queryRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/query/QueryPage"), "QueryPage"),
 });
 
-const routeTree = rootRoute.addChildren([capturesRoute, captureRoute, packetsRoute, flowRoute, queryRoute]);
+const routeTree = rootRoute.addChildren([
+  capturesRoute,
+  captureRoute,
+  packetsRoute,
+  pathsRoute,
+  streamsRoute,
+  flowRoute,
+  flowPathsRoute,
+  flowStreamsRoute,
+  queryRoute,
+]);
 
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({

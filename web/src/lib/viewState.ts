@@ -25,6 +25,56 @@ export const FLOW_SORTS = [
 ] as const;
 export type FlowSort = (typeof FLOW_SORTS)[number];
 
+export const PATH_SORTS = [
+  "path_id",
+  "plane_id",
+  "state",
+  "re_paths",
+  "packets",
+  "bytes",
+  "throughput",
+  "retransmitted",
+  "resent_share",
+  "missing_psns",
+  "lost",
+  "out_of_order",
+  "duplicates",
+  "ce_marked",
+  "ce_share",
+  "naks",
+  "rtt",
+  "rtt_max",
+  "in_flight_max",
+  "rate_hint",
+  "first_time",
+  "last_time",
+  "source",
+  "destination",
+] as const;
+export type PathSort = (typeof PATH_SORTS)[number];
+
+export const STREAM_SORTS = [
+  "stream_id",
+  "messages",
+  "complete",
+  "packets",
+  "payload_bytes",
+  "goodput_bytes",
+  "retransmitted",
+  "naks",
+  "latency_min",
+  "latency_mean",
+  "latency_p50",
+  "latency_p90",
+  "latency_p99",
+  "latency_max",
+  "first_time",
+  "last_time",
+  "source",
+  "destination",
+] as const;
+export type StreamSort = (typeof STREAM_SORTS)[number];
+
 export const FINDINGS = [
   "retransmitted",
   "out_of_order",
@@ -93,6 +143,40 @@ export const packetsSchema: Schema<PacketsState> = {
   field: pattern(/^\d{1,4}(\.\d{1,4}){0,15}$/),
   from: moment,
   to: moment,
+};
+
+const columnsField = pattern(/^[+-][a-z0-9_]+(,[+-][a-z0-9_]+)*$/);
+
+export interface ListState<S extends string> {
+  sort?: S | undefined;
+  order?: "desc" | undefined;
+  filter?: string | undefined;
+  /** Columns that differ from the usual ones, as in CaptureState. */
+  columns?: string | undefined;
+}
+
+export interface PathsState extends ListState<PathSort> {
+  /** Path that is open. */
+  path?: number | undefined;
+}
+export const pathsSchema: Schema<PathsState> = {
+  sort: oneOf(PATH_SORTS),
+  order: oneOf(["desc"]),
+  filter: text(200),
+  columns: columnsField,
+  path: integer(0),
+};
+
+export interface StreamsState extends ListState<StreamSort> {
+  /** Stream that is marked. */
+  stream?: number | undefined;
+}
+export const streamsSchema: Schema<StreamsState> = {
+  sort: oneOf(STREAM_SORTS),
+  order: oneOf(["desc"]),
+  filter: text(200),
+  columns: columnsField,
+  stream: integer(0),
 };
 
 export interface QueryState {

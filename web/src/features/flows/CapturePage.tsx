@@ -1,10 +1,10 @@
 import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
-import { IconDots, IconDownload, IconList, IconPlayerStop, IconRefresh, IconTrash } from "@tabler/icons-react";
+import { IconDots, IconDownload, IconList, IconPlayerStop, IconRefresh, IconRoute, IconStack2, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { API_BASE } from "../../api/client";
-import { captureQuery, isRunning } from "../../api/queries";
+import { captureQuery, isRunning, pathsPageQuery } from "../../api/queries";
 import type { Capture } from "../../api/types";
 import { EmptyState } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
@@ -17,6 +17,7 @@ import { useAnalyzeAgain, useCancelAnalysis, useRefreshAfterAnalysis } from "../
 import { CaptureFacts } from "./CaptureFacts";
 import classes from "./CapturePage.module.css";
 import { FlowsTable } from "./FlowsTable";
+import { Pauses } from "./Pauses";
 import { Summary } from "./Summary";
 import { Throughput } from "./Throughput";
 
@@ -63,6 +64,12 @@ export function CapturePage() {
   const cancel = useCancelAnalysis();
   const { data: capture, error, refetch } = useQuery(captureQuery(captureId));
   useRefreshAfterAnalysis(capture);
+  // Only captures of MetaRoCE have any.
+  const { data: anyPaths } = useQuery({
+    ...pathsPageQuery(captureId, { sort: "path_id", order: "asc", filter: "" }, 0),
+    enabled: capture?.analyzed === true,
+  });
+  const paths = anyPaths?.total;
   const change = (part: Partial<CaptureState>) =>
     navigate({ search: (previous: CaptureState) => ({ ...previous, ...part }), replace: true });
 
@@ -91,6 +98,24 @@ export function CapturePage() {
       aside={<StatusBadge status={capture.status} />}
       actions={
         <>
+          {paths !== undefined && paths > 0 && (
+            <>
+              <Button
+                variant="default"
+                leftSection={<IconRoute size={14} />}
+                renderRoot={(props) => <Link to="/captures/$captureId/paths" params={{ captureId }} {...props} />}
+              >
+                Paths
+              </Button>
+              <Button
+                variant="default"
+                leftSection={<IconStack2 size={14} />}
+                renderRoot={(props) => <Link to="/captures/$captureId/streams" params={{ captureId }} {...props} />}
+              >
+                Streams
+              </Button>
+            </>
+          )}
           {capture.analyzed && (
             <Button
               variant="default"
@@ -132,6 +157,7 @@ export function CapturePage() {
       {capture.analyzed && !running ? (
         <>
           <Summary capture={capture} />
+          {capture.pause && <Pauses captureId={captureId} pause={capture.pause} />}
           <Throughput capture={capture} from={state.from} to={state.to} onSpan={(from, to) => void change({ from, to })} />
           <FlowsTable
             capture={capture}

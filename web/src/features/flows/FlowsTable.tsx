@@ -1,12 +1,12 @@
 import { Button, Menu, TextInput } from "@mantine/core";
 import { IconColumns3, IconSearch } from "@tabler/icons-react";
-import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
-import { FLOWS_PAGE, flowsPageQuery, type FlowsParams } from "../../api/queries";
+import { FLOWS_PAGE, flowsPageQuery } from "../../api/queries";
 import type { Capture, Flow } from "../../api/types";
-import { DataTable, type DataTableHandle, type Item } from "../../components/DataTable";
+import { DataTable, type DataTableHandle } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
 import { QueryError } from "../../components/QueryError";
+import { usePagedRows } from "../../components/usePagedRows";
 import { useDraft } from "../../components/useDraft";
 import { columnChanges, hiddenColumns } from "../../lib/columns";
 import { countOf } from "../../lib/format";
@@ -27,32 +27,16 @@ interface Props {
   onOpen: (flow: Flow) => void;
 }
 
-/** Flows in view, whichever pages of them are needed for that. */
-function useFlows(captureId: string, params: FlowsParams) {
-  const [range, setRange] = useState<[number, number]>([0, 0]);
-  const head = useQuery({ ...flowsPageQuery(captureId, params, 0), placeholderData: keepPreviousData });
-  const total = head.data?.total ?? 0;
-  const pages = useMemo(() => {
-    const first = Math.floor(range[0] / FLOWS_PAGE);
-    const last = Math.floor(Math.min(range[1], Math.max(0, total - 1)) / FLOWS_PAGE);
-    return Array.from({ length: last - first + 1 }, (_, index) => first + index).filter((page) => page > 0);
-  }, [range, total]);
-  const more = useQueries({ queries: pages.map((page) => flowsPageQuery(captureId, params, page)) });
-  const moreData = more.map(({ data }) => data);
-  const items: Item<Flow>[] = (head.data?.flows ?? []).map((value, index) => ({ index, value }));
-  for (const [position, page] of pages.entries()) {
-    for (const [index, value] of (moreData[position]?.flows ?? []).entries()) items.push({ index: page * FLOWS_PAGE + index, value });
-  }
-  const failed = more.find(({ error }) => error !== null);
-  return { items, total, head, failed, setRange };
-}
-
 export function FlowsTable({ capture, state, onState, onOpen }: Props) {
   const sort: FlowSort = state.sort ?? "bytes";
   const order = state.order ?? "desc";
   const filter = state.filter ?? "";
   const [typed, setTyped] = useDraft(filter, trimmed, (value) => onState({ filter: value.trim() || undefined }), FILTER_DELAY_MS);
-  const { items, total, head, failed, setRange } = useFlows(capture.id, { sort, order, filter });
+  const { items, total, head, failed, onRange } = usePagedRows(
+    (page) => flowsPageQuery(capture.id, { sort, order, filter }, page),
+    (page) => page.flows,
+    FLOWS_PAGE,
+  );
   const [hovered, setHovered] = useState<string>();
   const longest = useMemo(() => longestOf(head.data?.flows ?? []), [head.data]);
   const columns = useMemo(() => flowColumns(capture.id, capture.first_packet_at, longest), [capture.id, capture.first_packet_at, longest]);
@@ -167,7 +151,7 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
           onOpen={onOpen}
           openOnClick
           busy={head.isFetching}
-          onRange={(first, last) => setRange((range) => (range[0] === first && range[1] === last ? range : [first, last]))}
+          onRange={onRange}
           onHover={(flow) => setHovered(flow?.connection_id)}
           rowAttributes={(flow) => ({ "data-pair": flow.connection_id === marked ? "" : undefined })}
           empty={

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import type { Flow } from "../../api/types";
 import type { Column } from "../../components/DataTable";
 import { Unknown } from "../../components/Unknown";
-import { formatBitRate, formatBytes, formatCount, formatDuration, formatHex } from "../../lib/format";
+import { countOf, formatBitRate, formatBytes, formatCount, formatDuration, formatHex } from "../../lib/format";
 import { formatSeconds, parseTime } from "../../lib/time";
 import classes from "./flowColumns.module.css";
 
@@ -64,11 +64,16 @@ export const HIDDEN_BY_DEFAULT: ReadonlySet<string> = new Set(["protocol", "acks
 export interface Longest {
   address: number;
   queuePair: number;
+  service: number;
+  /** Whether there are flows of MetaRoCE, which have paths and streams. */
+  metaroce: boolean;
 }
 
 export function longestOf(flows: readonly Flow[]): Longest {
-  const longest = { address: 0, queuePair: 0 };
-  for (const { source, destination, source_qp, destination_qp } of flows) {
+  const longest: Longest = { address: 0, queuePair: 0, service: 0, metaroce: false };
+  for (const { source, destination, source_qp, destination_qp, service, metaroce } of flows) {
+    longest.service = Math.max(longest.service, service.length);
+    longest.metaroce ||= metaroce !== undefined;
     longest.address = Math.max(longest.address, source.length, destination.length);
     longest.queuePair = Math.max(longest.queuePair, formatHex(source_qp ?? 0).length, formatHex(destination_qp).length);
   }
@@ -77,6 +82,30 @@ export function longestOf(flows: readonly Flow[]): Longest {
 
 /** Pixels of a character in a table's fixed-width font. */
 const CHARACTER = 7.6;
+
+/** Ways into the paths and streams of a flow of MetaRoCE. */
+function pathsColumn(captureId: string): Column<Flow> {
+  return {
+    id: "paths",
+    header: "Paths, streams",
+    title: "Paths and streams of MetaRoCE",
+    width: 108,
+    cell: ({ id, metaroce }) =>
+      metaroce === undefined ? (
+        <Unknown why="only MetaRoCE has paths and streams" />
+      ) : (
+        <span className={classes.pair}>
+          <Link to="/captures/$captureId/flows/$flowId/paths" params={{ captureId, flowId: id }} title="Open its paths">
+            {countOf(metaroce.paths, "path")}
+          </Link>
+          <span className="muted">·</span>
+          <Link to="/captures/$captureId/flows/$flowId/streams" params={{ captureId, flowId: id }} title="Open its streams">
+            {formatCount(metaroce.streams)}
+          </Link>
+        </span>
+      ),
+  };
+}
 
 export function flowColumns(captureId: string, origin: string | undefined, longest: Longest): Column<Flow>[] {
   const addressWidth = Math.round(Math.min(300, Math.max(112, 18 + longest.address * CHARACTER)));
@@ -166,8 +195,9 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
           <Unknown why={flow.pairing === "datagram" ? "datagrams belong to no connection" : UNPAIRED} />
         ),
     },
-    { id: "service", header: "Type", title: "Transport service", width: 48, cell: (flow) => flow.service },
+    { id: "service", header: "Type", title: "Transport service", width: longest.service > 4 ? 92 : 48, cell: (flow) => flow.service },
     { id: "protocol", header: "Protocol", width: 74, cell: (flow) => flow.protocol },
+    ...(longest.metaroce ? [pathsColumn(captureId)] : []),
     { id: "operations", header: "Operations", width: 92, grow: 1, cell: (flow) => <Operations flow={flow} /> },
     { id: "bytes", header: "Bytes", width: 76, align: "right", sortable: true, cell: (flow) => formatBytes(flow.bytes) },
     { id: "packets", header: "Packets", width: 78, align: "right", sortable: true, cell: (flow) => formatCount(flow.packets) },

@@ -2,12 +2,14 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Flow } from "../../api/types";
 import { Unknown } from "../../components/Unknown";
-import { formatBitRate, formatBytes, formatCount, formatDuration, formatHex } from "../../lib/format";
+import { countOf, formatBitRate, formatBytes, formatCount, formatDuration, formatHex } from "../../lib/format";
 import { Count, operationsOf, QueuePair, UNPAIRED } from "../flows/flowColumns";
 import classes from "./FlowFigures.module.css";
 
 const NO_PSN = "packets of this flow carry no sequence that could tell";
 const NO_IP = "there is no IP header that could carry the mark";
+
+type FlowRoute = "/captures/$captureId/flows/$flowId" | "/captures/$captureId/flows/$flowId/paths" | "/captures/$captureId/flows/$flowId/streams";
 
 interface Figure {
   header: string;
@@ -75,6 +77,19 @@ const FIGURES: readonly Figure[] = [
   { header: "ICRC bad", cell: (flow) => <Count value={flow.icrc_bad} why="" severity="bad" /> },
 ];
 
+/** How a connection of MetaRoCE was set up and ended, and what its sender said of itself. */
+function connectionFacts(of: NonNullable<Flow["metaroce"]>): [string, ReactNode][] {
+  const list: [string, ReactNode][] = [];
+  const accepted = of.accept_time_ns === null ? "" : ` after ${formatDuration(of.accept_time_ns)}`;
+  const reason = of.reject_reason ? `, ${of.reject_reason.replaceAll("_", " ")}` : "";
+  list.push(["Handshake", of.handshake === "unseen" ? "not seen" : `${of.handshake}${accepted}${reason}`]);
+  if (of.path_count !== null && of.plane_count !== null) {
+    list.push(["Declared", `${countOf(of.path_count, "path")} on ${countOf(of.plane_count, "plane")}${of.link_rate_mbps ? `, ${formatBitRate(of.link_rate_mbps * 1e6)}` : ""}${of.max_window === null ? "" : `, window ${formatCount(of.max_window)}`}`]);
+  }
+  if (of.disconnect_reason) list.push(["Ended", of.disconnect_reason.replaceAll("_", " ")]);
+  return list;
+}
+
 /** Facts that are the same for all packets of the flow, or nearly. */
 function facts(flow: Flow): [string, ReactNode][] {
   const list: [string, ReactNode][] = [
@@ -95,11 +110,19 @@ function facts(flow: Flow): [string, ReactNode][] {
   if (flow.first_psn !== null && flow.last_psn !== null) {
     list.push(["PSN", <span key="psn" className="mono">{`${formatHex(flow.first_psn, 6)} … ${formatHex(flow.last_psn, 6)}`}</span>]);
   }
+  if (flow.metaroce) list.push(...connectionFacts(flow.metaroce));
   if (flow.duration_ns !== undefined && flow.first_time) list.push(["Duration", formatDuration(BigInt(flow.duration_ns))]);
   return list;
 }
 
-function Endpoint({ flow, captureId, current }: { flow: Flow; captureId: string; current: boolean }) {
+interface EndpointProps {
+  flow: Flow;
+  captureId: string;
+  current: boolean;
+  to: FlowRoute;
+}
+
+function Endpoint({ flow, captureId, current, to }: EndpointProps) {
   const text = (
     <>
       {flow.source} <QueuePair number={flow.source_qp} why={UNPAIRED} /> → {flow.destination}{" "}
@@ -108,7 +131,7 @@ function Endpoint({ flow, captureId, current }: { flow: Flow; captureId: string;
   );
   if (current) return <span className="mono">{text}</span>;
   return (
-    <Link className="mono" to="/captures/$captureId/flows/$flowId" params={{ captureId, flowId: flow.id }} title="Make this the main direction">
+    <Link className="mono" to={to} params={{ captureId, flowId: flow.id }} title="Make this the main direction">
       {text}
     </Link>
   );
@@ -118,10 +141,12 @@ interface Props {
   captureId: string;
   flow: Flow;
   reverse: Flow | undefined;
+  /** View that the other direction is shown in. */
+  to: FlowRoute;
 }
 
 /** Both directions of a connection, figure below figure. */
-export function FlowFigures({ captureId, flow, reverse }: Props) {
+export function FlowFigures({ captureId, flow, reverse, to }: Props) {
   const rows = reverse ? [flow, reverse] : [flow];
   return (
     <section className={classes.root} aria-label="Figures of both directions">
@@ -144,7 +169,7 @@ export function FlowFigures({ captureId, flow, reverse }: Props) {
                   <span className={classes.arrow} data-main={row === flow || undefined}>
                     {row === flow ? "→" : "←"}
                   </span>
-                  <Endpoint flow={row} captureId={captureId} current={row === flow} />
+                  <Endpoint flow={row} captureId={captureId} current={row === flow} to={to} />
                 </th>
                 {FIGURES.map(({ header, cell }) => (
                   <td key={header}>{cell(row)}</td>

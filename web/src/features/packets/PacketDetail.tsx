@@ -9,6 +9,7 @@ import { Split } from "../../components/Split";
 import { decodeBase64, describeRange, nodeAt, rangeOf, selectAt } from "../../lib/fieldTree";
 import { formatCount } from "../../lib/format";
 import { metaroceFields } from "../../lib/metaroceFields.gen";
+import { ProfileNote } from "../metaroce/ProfileNote";
 import { FieldTree } from "./FieldTree";
 import { HexDump } from "./HexDump";
 import { PacketFlags } from "./packetFlags";
@@ -52,6 +53,7 @@ export function PacketDetail({ captureId, number, field, onField, onClose, besid
         <span>
           <PacketFlags packet={data.summary} />
         </span>
+        {data.summary.metaroce && <ProfileNote profile="mr0" />}
         <span className={classes.where} role="status" title={meaning}>
           {node && (
             <>

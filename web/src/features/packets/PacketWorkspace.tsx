@@ -65,7 +65,11 @@ export function PacketWorkspace({ capture, flowId, paired = false, state, onStat
     return packets.map((value, index): Item<PacketRow> => ({ index, value: { packet: value, previous: packets[index - 1]?.time } }));
   }, [data]);
   const total = data?.pages.at(-1)?.total;
-  const columns = useMemo(() => packetColumns(clock, capture.first_packet_at, flowId), [clock, capture.first_packet_at, flowId]);
+  const metaroce = items.some(({ value }) => value.packet.metaroce !== undefined);
+  const columns = useMemo(
+    () => packetColumns(clock, capture.first_packet_at, flowId, metaroce),
+    [clock, capture.first_packet_at, flowId, metaroce],
+  );
   const active = packet === undefined ? -1 : items.findIndex((item) => item.value.packet.number === packet);
 
   // What a link opens is brought into view once, when it has been loaded.

@@ -1,7 +1,7 @@
 import type { PacketSummary } from "../../api/types";
 import type { Column } from "../../components/DataTable";
 import { Unknown } from "../../components/Unknown";
-import { formatCount } from "../../lib/format";
+import { formatBitRate, formatCount, formatDuration } from "../../lib/format";
 import { formatClock, formatSeconds, parseTime } from "../../lib/time";
 import type { Clock } from "../../lib/viewState";
 import { PacketFlags } from "./packetFlags";
@@ -27,7 +27,50 @@ function timeOf({ packet, previous }: PacketRow, clock: Clock, origin: bigint | 
   return from === undefined ? <Unknown why="there is nothing to count from" /> : formatSeconds(at - from);
 }
 
-export function packetColumns(clock: Clock, origin: string | undefined, flowId: string | undefined): Column<PacketRow>[] {
+/** What packets of MetaRoCE have beside the others; empty where a packet has no such field. */
+const METAROCE_COLUMNS: readonly Column<PacketRow>[] = [
+  {
+    id: "path",
+    header: "Path",
+    title: "Path; of an ACK or NAK the one that it answers",
+    width: 48,
+    align: "right",
+    cell: ({ packet: { metaroce } }) => metaroce?.path_id !== undefined && <span title={`Plane ${metaroce.plane_id ?? "?"}`}>{metaroce.path_id}</span>,
+  },
+  { id: "psn", header: "PSN", title: "Path sequence number", width: 92, align: "right", mono: true, cell: ({ packet }) => packet.metaroce && packet.psn },
+  { id: "stream", header: "Stream", width: 62, align: "right", cell: ({ packet }) => packet.metaroce?.stream_id },
+  { id: "msn", header: "MSN", title: "Message of the stream", width: 52, align: "right", cell: ({ packet }) => packet.metaroce?.msn },
+  {
+    id: "acknowledged",
+    header: "Acknowledged",
+    title: "Next PSN that the receiver expects, and what it has behind it",
+    width: 116,
+    mono: true,
+    cell: ({ packet: { metaroce } }) => {
+      if (metaroce?.cumulative_psn === undefined) return null;
+      const text = metaroce.sack ? `${metaroce.cumulative_psn} + ${metaroce.sack}` : String(metaroce.cumulative_psn);
+      return <span title={text}>{text}</span>;
+    },
+  },
+  {
+    id: "hint",
+    header: "Hint",
+    title: "Rate that the ACK grants",
+    width: 88,
+    align: "right",
+    cell: ({ packet: { metaroce } }) => metaroce?.rate_hint_mbps !== undefined && formatBitRate(metaroce.rate_hint_mbps * 1e6),
+  },
+  {
+    id: "rtt",
+    header: "RTT",
+    title: "Round trip from the place of capture, by the echoed timestamp",
+    width: 76,
+    align: "right",
+    cell: ({ packet: { metaroce } }) => metaroce?.rtt_ns !== undefined && formatDuration(metaroce.rtt_ns),
+  },
+];
+
+export function packetColumns(clock: Clock, origin: string | undefined, flowId: string | undefined, metaroce: boolean): Column<PacketRow>[] {
   const zero = origin === undefined ? undefined : parseTime(origin);
   const columns: Column<PacketRow>[] = [
     { id: "number", header: "No.", width: 76, align: "right", mono: true, cell: ({ packet }) => formatCount(packet.number) },
@@ -77,6 +120,7 @@ export function packetColumns(clock: Clock, origin: string | undefined, flowId: 
         </span>
       ),
     },
+    ...(metaroce ? METAROCE_COLUMNS : []),
     {
       id: "info",
       header: "Info",
