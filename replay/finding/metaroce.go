@@ -241,19 +241,19 @@ var metaroceRules = [MetaRoCERuleCount]Description{
 		ID: "metaroce.retransmission-unfounded", Title: "what is sent again was found lost by an ACK, refused, or timed out", Severity: Warning,
 		Diverges:     "packets were sent again sooner than any timer runs out, and no ACK had shown them missing, more often than missed ACKs explain",
 		Undetermined: "it happened: the ACK that showed them missing may have been missed",
-		Source:       "mr0, Sender", Next: "Loss detection of the sender; whether RTX is set on first transmissions.",
+		Source:       "mr0, Sender", Next: "rto_min of the sender, which may be set lower; its loss detection.",
 	},
 	MetaRoCEAcknowledgedResent - RoCERuleCount: {
 		ID: "metaroce.acknowledged-resent", Title: "what was acknowledged is never sent again", Severity: Warning,
 		Diverges:     "it was, although the sender had shown by what it sent that it knew; or sooner than any timer runs out and more often than missed ACKs explain",
 		Undetermined: "it was: the ACK may have been lost behind the capture",
-		Source:       "mr0, Sender", Next: "Loss of ACKs on the way back; loss detection of the sender.",
+		Source:       "mr0, Sender", Next: "Loss of ACKs on the way back; rto_min and loss detection of the sender.",
 	},
 	MetaRoCELostAgainEarly - RoCERuleCount: {
 		ID: "metaroce.lost-again-early", Title: "a retransmission is declared lost only by an ACK that echoes a later timestamp, or by the timer", Severity: Warning,
 		Diverges:     "packets were sent a third time without either, more often than missed ACKs explain",
 		Undetermined: "it happened: the ACK may have been missed",
-		Source:       "mr0, Sender", Next: "Loss detection of the sender: it repeats a packet for each ACK that still misses it.",
+		Source:       "mr0, Sender", Next: "Loss detection of the sender: it repeats a packet for each ACK that still misses it; rto_min, which may be set lower.",
 	},
 	MetaRoCEGapNotResent - RoCERuleCount: {
 		ID: "metaroce.gap-not-resent", Title: "what a gap shows missing is sent again at once", Severity: Warning,
