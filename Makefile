@@ -106,6 +106,11 @@ test-web: web/node_modules/.installed ## unit tests of the console
 e2e: build library ## the console in a real browser against the real service
 	npm --prefix web run e2e
 
+.PHONY: screenshots
+screenshots: build library ## take the README's pictures anew, of a commit; look at each
+	@tools/debian.sh chromium
+	npm --prefix web run screenshots
+
 .PHONY: test-tshark
 test-tshark: ## compare shared captures and 10,000 generated packets with tshark, field by field
 	@tools/debian.sh tshark

@@ -156,6 +156,9 @@ func (a *admitted) validate(c *gin.Context) error {
 	})
 }
 
+// ownWords is how the validator introduces what it found.
+var ownWords = regexp.MustCompile(`jsonschema validation failed with '[^']*' - at '[^']*': `)
+
 // wrongForm is how the generated code says that it could not read a parameter.
 var wrongForm = regexp.MustCompile(`^Invalid format for parameter (\w+):`)
 
@@ -185,6 +188,8 @@ func invalid(err error) error {
 		}
 	}
 	reason = strings.TrimPrefix(strings.Join(strings.Fields(reason), " "), ": ")
+	// What the validator says of itself, and of a place that is the parameter as a whole, helps nobody.
+	reason = ownWords.ReplaceAllString(reason, "")
 	switch {
 	case request.Parameter != nil:
 		return &problem{kind: kindInvalid, detail: fmt.Sprintf("Parameter %q: %s.", request.Parameter.Name, strings.TrimSuffix(reason, ".")), cause: err}

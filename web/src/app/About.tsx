@@ -8,7 +8,7 @@ import classes from "./About.module.css";
 /** What serves this page: versions, room on its disk, and where its API is described. */
 export function About() {
   const { data } = useQuery(serviceQuery);
-  const version = data && (/^\d/.test(data.version) ? `v${data.version}` : data.version);
+  const version = data && (/^\d+\./.test(data.version) ? `v${data.version}` : data.version);
   const facts: [string, string][] = data
     ? [
         ["Version", version ?? ""],

@@ -46,7 +46,7 @@ func TestProblems(t *testing.T) {
 		{"limit too high", "GET", "/api/v1/captures?limit=501", "", nil, 400, `Parameter "limit"`},
 		{"limit is no number", "GET", "/api/v1/captures?limit=many", "", nil, 400, `Parameter "limit"`},
 		{"misspelt parameter", "GET", "/api/v1/captures?limits=5", "", nil, 400, `There is no parameter "limits" here; there are cursor, limit.`},
-		{"unknown order", "GET", "/api/v1/captures/" + nobody + "/flows?sort=colour", "", nil, 400, `Parameter "sort"`},
+		{"unknown order", "GET", "/api/v1/captures/" + nobody + "/flows?sort=colour", "", nil, 400, `Parameter "sort": value must be one of 'connection'`},
 		{"flow id too large", "GET", "/api/v1/captures/" + nobody + "/flows/x", "", nil, 400, `Parameter "flow_id"`},
 		{"packet zero", "GET", "/api/v1/captures/" + nobody + "/packets/0", "", nil, 400, `Parameter "number"`},
 		{"name is missing", "POST", "/api/v1/captures", "x", []string{"Content-Type", "application/octet-stream"}, 400, `Parameter "name"`},
