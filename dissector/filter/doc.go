@@ -17,12 +17,13 @@
 // Numbers are decimal or hexadecimal (0x). Flags are compared with true, false, 1 or 0, Ethernet addresses
 // with six bytes in hexadecimal, IP addresses and GIDs with an address or a prefix; an IPv4 address also
 // stands for the GID that maps it. Bytes are compared with hexadecimal digits, by pairs with colons or
-// without. Text and times (seconds since 1970 with up to nine decimals) may stand in quotation marks. Of bytes, of an
+// without. Text and times (seconds since 1970 with up to nine decimals, or "2026-03-01 09:00:00.5", always in UTC) may
+// stand in quotation marks. Of bytes, of an
 // Ethernet address and of a header, [3], [3:2], [3-4], [:2] and [3:] are parts, offset and length or first and last; a
 // header's bytes go on to the end of the frame. contains looks for bytes or text, matches for a regular expression (RE2)
 // without regard to case.
 //
 // A packet can have a field more than once, as in a tunnel. A comparison holds when it does for one of the
 // values; != holds when the field is there and none of its values is equal. ip.addr, ipv6.addr, eth.addr,
-// udp.port and tcp.port stand for source and destination alike.
+// udp.port and tcp.port stand for source and destination alike, frame.time for frame.time_epoch.
 package filter

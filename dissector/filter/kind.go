@@ -19,7 +19,7 @@ const (
 	KindMAC
 	KindAddress
 	KindBytes
-	KindTime // seconds since the Unix epoch
+	KindTime // seconds since the Unix epoch, or a date and time of day in UTC
 )
 
 // expects says in words what a field of the kind is compared with.
@@ -40,7 +40,7 @@ func (k Kind) expects() string {
 	case KindBytes:
 		return "bytes in hexadecimal such as 00:1f"
 	case KindTime:
-		return "seconds since 1970 such as 1700000000.25"
+		return "seconds since 1970 such as 1700000000.25, or UTC such as \"2026-03-01 09:00:00\""
 	}
 	return "a value"
 }
@@ -84,8 +84,9 @@ func Fields() []Field {
 	return all
 }
 
-// aliases are names for two fields at once.
-var aliases = map[string][2]string{
+// aliases are names for two fields at once, or other names for one.
+var aliases = map[string][]string{
+	"frame.time": {"frame.time_epoch"},
 	"eth.addr":  {"eth.src", "eth.dst"},
 	"ip.addr":   {"ip.src", "ip.dst"},
 	"ipv6.addr": {"ipv6.src", "ipv6.dst"},

@@ -125,8 +125,8 @@ func (p *parser) question() (expression, error) {
 		return protocol(test), p.noComparison(t)
 	}
 	names := []string{t.text}
-	if two, ok := aliases[t.text]; ok {
-		names = two[:]
+	if others, ok := aliases[t.text]; ok {
+		names = others
 	}
 	kind, ok := fields[names[0]]
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // value is one value of a field, of the packet or of the filter. Which member counts is the kind's matter.
@@ -91,9 +92,14 @@ func parsePrefix(text string) (netip.Prefix, bool) {
 	return p.Masked(), err == nil
 }
 
-// parseTime reads seconds with up to nine decimals and answers in nanoseconds.
+// parseTime reads seconds with up to nine decimals, or a date and the time of day in UTC, and answers in nanoseconds.
 func parseTime(text string) (uint64, bool) {
 	const decimals = 9
+	for _, layout := range [...]string{"2006-01-02 15:04:05", "2006-01-02T15:04:05Z", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.Parse(layout, text); err == nil && t.Unix() >= 0 && t.Year() < 2262 {
+			return uint64(t.UnixNano()), true
+		}
+	}
 	seconds, fraction, _ := strings.Cut(text, ".")
 	if len(fraction) > decimals {
 		return 0, false
