@@ -86,12 +86,12 @@ func Fields() []Field {
 
 // aliases are names for two fields at once, or other names for one.
 var aliases = map[string][]string{
+	"eth.addr":   {"eth.src", "eth.dst"},
 	"frame.time": {"frame.time_epoch"},
-	"eth.addr":  {"eth.src", "eth.dst"},
-	"ip.addr":   {"ip.src", "ip.dst"},
-	"ipv6.addr": {"ipv6.src", "ipv6.dst"},
-	"udp.port":  {"udp.srcport", "udp.dstport"},
-	"tcp.port":  {"tcp.srcport", "tcp.dstport"},
+	"ip.addr":    {"ip.src", "ip.dst"},
+	"ipv6.addr":  {"ipv6.src", "ipv6.dst"},
+	"udp.port":   {"udp.srcport", "udp.dstport"},
+	"tcp.port":   {"tcp.srcport", "tcp.dstport"},
 }
 
 // protocols are names that are answered by the packet itself. Those that the tree uses as well mean the same
