@@ -59,6 +59,12 @@ type Paths interface {
 	PathSeries(ctx context.Context, capture uuid.UUID, flow uint64, path uint8, params api.GetPathSeriesParams) (api.PathSeries, error)
 }
 
+// Replays reads what connections look like held against the reference transports.
+type Replays interface {
+	ListRules(ctx context.Context, capture uuid.UUID) (api.RuleList, error)
+	ListDivergences(ctx context.Context, capture uuid.UUID, params api.ListDivergencesParams) (api.DivergenceList, error)
+}
+
 // Packets reads the packets of captures.
 type Packets interface {
 	// ListPackets returns packets, described by what the capture's file at path holds; path may be empty when it is gone.

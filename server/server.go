@@ -35,6 +35,7 @@ type Options struct {
 	Eraser   Eraser
 	Flows    Flows
 	Paths    Paths
+	Replays  Replays
 	Packets  Packets
 	Queries  Queries // nil: switched off, for QueriesOff
 	Database Database

@@ -50,19 +50,19 @@ func (e CaptureStatus) Valid() bool {
 
 // Defines values for FieldNodeSeverity.
 const (
-	Error   FieldNodeSeverity = "error"
-	Note    FieldNodeSeverity = "note"
-	Warning FieldNodeSeverity = "warning"
+	FieldNodeSeverityError   FieldNodeSeverity = "error"
+	FieldNodeSeverityNote    FieldNodeSeverity = "note"
+	FieldNodeSeverityWarning FieldNodeSeverity = "warning"
 )
 
 // Valid indicates whether the value is a known member of the FieldNodeSeverity enum.
 func (e FieldNodeSeverity) Valid() bool {
 	switch e {
-	case Error:
+	case FieldNodeSeverityError:
 		return true
-	case Note:
+	case FieldNodeSeverityNote:
 		return true
-	case Warning:
+	case FieldNodeSeverityWarning:
 		return true
 	default:
 		return false
@@ -168,6 +168,24 @@ func (e FlowSort) Valid() bool {
 	}
 }
 
+// Defines values for FoundVerdict.
+const (
+	FoundVerdictDiverges     FoundVerdict = "diverges"
+	FoundVerdictUndetermined FoundVerdict = "undetermined"
+)
+
+// Valid indicates whether the value is a known member of the FoundVerdict enum.
+func (e FoundVerdict) Valid() bool {
+	switch e {
+	case FoundVerdictDiverges:
+		return true
+	case FoundVerdictUndetermined:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -260,22 +278,22 @@ func (e PacketSummaryFlags) Valid() bool {
 
 // Defines values for PacketSummaryIcrc.
 const (
-	Bad          PacketSummaryIcrc = "bad"
-	Good         PacketSummaryIcrc = "good"
-	NotChecked   PacketSummaryIcrc = "not_checked"
-	Undetermined PacketSummaryIcrc = "undetermined"
+	PacketSummaryIcrcBad          PacketSummaryIcrc = "bad"
+	PacketSummaryIcrcGood         PacketSummaryIcrc = "good"
+	PacketSummaryIcrcNotChecked   PacketSummaryIcrc = "not_checked"
+	PacketSummaryIcrcUndetermined PacketSummaryIcrc = "undetermined"
 )
 
 // Valid indicates whether the value is a known member of the PacketSummaryIcrc enum.
 func (e PacketSummaryIcrc) Valid() bool {
 	switch e {
-	case Bad:
+	case PacketSummaryIcrcBad:
 		return true
-	case Good:
+	case PacketSummaryIcrcGood:
 		return true
-	case NotChecked:
+	case PacketSummaryIcrcNotChecked:
 		return true
-	case Undetermined:
+	case PacketSummaryIcrcUndetermined:
 		return true
 	default:
 		return false
@@ -453,6 +471,27 @@ func (e QueryRequestFormat) Valid() bool {
 	case Json:
 		return true
 	case Result:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Severity.
+const (
+	SeverityError   Severity = "error"
+	SeverityNotice  Severity = "notice"
+	SeverityWarning Severity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the Severity enum.
+func (e Severity) Valid() bool {
+	switch e {
+	case SeverityError:
+		return true
+	case SeverityNotice:
+		return true
+	case SeverityWarning:
 		return true
 	default:
 		return false
@@ -699,6 +738,35 @@ type CaptureList struct {
 // failed has no results (message says why); cancelled was stopped by a user.
 type CaptureStatus string
 
+// Divergence defines model for Divergence.
+type Divergence struct {
+	// Address who did it
+	Address      string `json:"address"`
+	ConnectionId string `json:"connection_id"`
+	Expected     string `json:"expected"`
+	Next         string `json:"next"`
+
+	// Packets numbers of the packets that prove it, in the order in which they make the point
+	Packets  []int64      `json:"packets"`
+	PathId   *int         `json:"path_id"`
+	Qp       *int64       `json:"qp"`
+	Rule     string       `json:"rule"`
+	Seen     string       `json:"seen"`
+	Sentence string       `json:"sentence"`
+	Severity Severity     `json:"severity"`
+	Source   string       `json:"source"`
+	Time     *time.Time   `json:"time"`
+	Verdict  FoundVerdict `json:"verdict"`
+}
+
+// DivergenceList defines model for DivergenceList.
+type DivergenceList struct {
+	Divergences []Divergence `json:"divergences"`
+
+	// Total those that match, of at most 16 a rule and connection
+	Total int64 `json:"total"`
+}
+
 // FieldNode A field of a packet, or a group of them. Offsets count from the first captured byte.
 type FieldNode struct {
 	BitLength *int `json:"bit_length,omitempty"`
@@ -826,6 +894,9 @@ type FlowList struct {
 
 // FlowSort connection: connections by their bytes, the two directions of each one after the other, the busier first
 type FlowSort string
+
+// FoundVerdict defines model for FoundVerdict.
+type FoundVerdict string
 
 // Health defines model for Health.
 type Health struct {
@@ -1209,6 +1280,33 @@ type RateHint struct {
 	Unlimited int64 `json:"unlimited"`
 }
 
+// Rule A rule of the catalogue in docs/replay-rules.md, and what came of it over all connections of a capture
+type Rule struct {
+	Conforms int64 `json:"conforms"`
+
+	// Connections connections that it applied to
+	Connections          int64 `json:"connections"`
+	Diverges             int64 `json:"diverges"`
+	DivergingConnections int64 `json:"diverging_connections"`
+
+	// Next what to look at next
+	Next     string   `json:"next"`
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"severity"`
+
+	// Source clause that decides it
+	Source string `json:"source"`
+
+	// Title what the reference does
+	Title        string `json:"title"`
+	Undetermined int64  `json:"undetermined"`
+}
+
+// RuleList defines model for RuleList.
+type RuleList struct {
+	Rules []Rule `json:"rules"`
+}
+
 // Service defines model for Service.
 type Service struct {
 	ClickhouseVersion   string  `json:"clickhouse_version"`
@@ -1219,6 +1317,9 @@ type Service struct {
 	QueryEnabled        bool    `json:"query_enabled"`
 	Version             string  `json:"version"`
 }
+
+// Severity defines model for Severity.
+type Severity string
 
 // Stream One stream of one direction of a MetaRoCE connection. The counts are those of docs/json.md.
 type Stream struct {
@@ -1352,6 +1453,18 @@ type CreateCaptureParams struct {
 	Name string `form:"name" json:"name"`
 }
 
+// ListDivergencesParams defines parameters for ListDivergences.
+type ListDivergencesParams struct {
+	// Rule Of one rule, by its ID in docs/replay-rules.md
+	Rule    *string       `form:"rule,omitempty" json:"rule,omitempty"`
+	Verdict *FoundVerdict `form:"verdict,omitempty" json:"verdict,omitempty"`
+
+	// ConnectionId Of one connection
+	ConnectionId *string `form:"connection_id,omitempty" json:"connection_id,omitempty"`
+	Offset       *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit        *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListFlowsParams defines parameters for ListFlows.
 type ListFlowsParams struct {
 	Sort  *FlowSort             `form:"sort,omitempty" json:"sort,omitempty"`
@@ -1470,6 +1583,9 @@ type ServerInterface interface {
 	// CancelCapture Stop the analysis; its rows are removed, the file is kept
 	// (POST /captures/{capture_id}/cancel)
 	CancelCapture(c *gin.Context, captureId CaptureID)
+	// ListDivergences Places where connections of a capture diverge from the reference transport, or may; the gravest first
+	// (GET /captures/{capture_id}/divergences)
+	ListDivergences(c *gin.Context, captureId CaptureID, params ListDivergencesParams)
 	// DownloadCapture Download the stored capture, decompressed
 	// (GET /captures/{capture_id}/file)
 	DownloadCapture(c *gin.Context, captureId CaptureID)
@@ -1491,6 +1607,9 @@ type ServerInterface interface {
 	// ListPaths Paths of the MetaRoCE connections of a capture
 	// (GET /captures/{capture_id}/paths)
 	ListPaths(c *gin.Context, captureId CaptureID, params ListPathsParams)
+	// ListRules Rules of the reference transports that applied to a capture, and what came of them; the gravest first
+	// (GET /captures/{capture_id}/rules)
+	ListRules(c *gin.Context, captureId CaptureID)
 	// ListStreams Streams of the MetaRoCE connections of a capture
 	// (GET /captures/{capture_id}/streams)
 	ListStreams(c *gin.Context, captureId CaptureID, params ListStreamsParams)
@@ -1683,6 +1802,74 @@ func (siw *ServerInterfaceWrapper) CancelCapture(c *gin.Context) {
 	}
 
 	siw.Handler.CancelCapture(c, captureId)
+}
+
+// ListDivergences operation middleware
+func (siw *ServerInterfaceWrapper) ListDivergences(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDivergencesParams
+
+	// ------------- Optional query parameter "rule" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "rule", c.Request.URL.Query(), &params.Rule, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter rule: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "verdict" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "verdict", c.Request.URL.Query(), &params.Verdict, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter verdict: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "connection_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "connection_id", c.Request.URL.Query(), &params.ConnectionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter connection_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListDivergences(c, captureId, params)
 }
 
 // DownloadCapture operation middleware
@@ -2076,6 +2263,31 @@ func (siw *ServerInterfaceWrapper) ListPaths(c *gin.Context) {
 	siw.Handler.ListPaths(c, captureId, params)
 }
 
+// ListRules operation middleware
+func (siw *ServerInterfaceWrapper) ListRules(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListRules(c, captureId)
+}
+
 // ListStreams operation middleware
 func (siw *ServerInterfaceWrapper) ListStreams(c *gin.Context) {
 
@@ -2323,6 +2535,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/captures/:capture_id/flows/:flow_id", wrapper.GetFlow)
 	router.GET(options.BaseURL+"/captures/:capture_id/paths", wrapper.ListPaths)
 	router.GET(options.BaseURL+"/captures/:capture_id/streams", wrapper.ListStreams)
+	router.GET(options.BaseURL+"/captures/:capture_id/rules", wrapper.ListRules)
+	router.GET(options.BaseURL+"/captures/:capture_id/divergences", wrapper.ListDivergences)
 	router.GET(options.BaseURL+"/captures/:capture_id/flows/:flow_id/paths/:path_id/series", wrapper.GetPathSeries)
 	router.GET(options.BaseURL+"/captures/:capture_id/throughput", wrapper.GetThroughput)
 	router.GET(options.BaseURL+"/captures/:capture_id/packets", wrapper.ListPackets)
@@ -2568,6 +2782,46 @@ type CancelCapturedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CancelCapturedefaultApplicationProblemPlusJSONResponse) VisitCancelCaptureResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDivergencesRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	Params    ListDivergencesParams
+}
+
+type ListDivergencesResponseObject interface {
+	VisitListDivergencesResponse(w http.ResponseWriter) error
+}
+
+type ListDivergences200JSONResponse DivergenceList
+
+func (response ListDivergences200JSONResponse) VisitListDivergencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDivergencesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDivergencesdefaultApplicationProblemPlusJSONResponse) VisitListDivergencesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2883,6 +3137,45 @@ type ListPathsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListPathsdefaultApplicationProblemPlusJSONResponse) VisitListPathsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRulesRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+}
+
+type ListRulesResponseObject interface {
+	VisitListRulesResponse(w http.ResponseWriter) error
+}
+
+type ListRules200JSONResponse RuleList
+
+func (response ListRules200JSONResponse) VisitListRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRulesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRulesdefaultApplicationProblemPlusJSONResponse) VisitListRulesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3248,6 +3541,9 @@ type StrictServerInterface interface {
 	// CancelCapture Stop the analysis; its rows are removed, the file is kept
 	// (POST /captures/{capture_id}/cancel)
 	CancelCapture(ctx context.Context, request CancelCaptureRequestObject) (CancelCaptureResponseObject, error)
+	// ListDivergences Places where connections of a capture diverge from the reference transport, or may; the gravest first
+	// (GET /captures/{capture_id}/divergences)
+	ListDivergences(ctx context.Context, request ListDivergencesRequestObject) (ListDivergencesResponseObject, error)
 	// DownloadCapture Download the stored capture, decompressed
 	// (GET /captures/{capture_id}/file)
 	DownloadCapture(ctx context.Context, request DownloadCaptureRequestObject) (DownloadCaptureResponseObject, error)
@@ -3269,6 +3565,9 @@ type StrictServerInterface interface {
 	// ListPaths Paths of the MetaRoCE connections of a capture
 	// (GET /captures/{capture_id}/paths)
 	ListPaths(ctx context.Context, request ListPathsRequestObject) (ListPathsResponseObject, error)
+	// ListRules Rules of the reference transports that applied to a capture, and what came of them; the gravest first
+	// (GET /captures/{capture_id}/rules)
+	ListRules(ctx context.Context, request ListRulesRequestObject) (ListRulesResponseObject, error)
 	// ListStreams Streams of the MetaRoCE connections of a capture
 	// (GET /captures/{capture_id}/streams)
 	ListStreams(ctx context.Context, request ListStreamsRequestObject) (ListStreamsResponseObject, error)
@@ -3507,6 +3806,33 @@ func (sh *strictHandler) CancelCapture(ctx *gin.Context, captureId CaptureID) {
 	}
 }
 
+// ListDivergences operation middleware
+func (sh *strictHandler) ListDivergences(ctx *gin.Context, captureId CaptureID, params ListDivergencesParams) {
+	var request ListDivergencesRequestObject
+
+	request.CaptureId = captureId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDivergences(ctx, request.(ListDivergencesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDivergences")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListDivergencesResponseObject); ok {
+		if err := validResponse.VisitListDivergencesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DownloadCapture operation middleware
 func (sh *strictHandler) DownloadCapture(ctx *gin.Context, captureId CaptureID) {
 	var request DownloadCaptureRequestObject
@@ -3690,6 +4016,32 @@ func (sh *strictHandler) ListPaths(ctx *gin.Context, captureId CaptureID, params
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListPathsResponseObject); ok {
 		if err := validResponse.VisitListPathsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListRules operation middleware
+func (sh *strictHandler) ListRules(ctx *gin.Context, captureId CaptureID) {
+	var request ListRulesRequestObject
+
+	request.CaptureId = captureId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRules(ctx, request.(ListRulesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRules")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListRulesResponseObject); ok {
+		if err := validResponse.VisitListRulesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -221,6 +221,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{capture_id}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        /** Rules of the reference transports that applied to a capture, and what came of them; the gravest first */
+        get: operations["listRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/divergences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        /** Places where connections of a capture diverge from the reference transport, or may; the gravest first */
+        get: operations["listDivergences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series": {
         parameters: {
             query?: never;
@@ -785,7 +823,7 @@ export interface components {
             /** Format: int64 */
             plane_changes: number;
             /**
-             * @description failed: PROBEs were the last that the capture has of the path; recovered: other packets followed them
+             * @description failed: a PROBE was the last packet of the path, and nobody acknowledged it; recovered: PROBEs were answered, or other packets followed
              * @enum {string}
              */
             state: "in use" | "failed" | "recovered";
@@ -865,6 +903,65 @@ export interface components {
             in_flight_max: number | null;
             /** Format: int64 */
             in_flight_mean: number | null;
+        };
+        /** @enum {string} */
+        Severity: "notice" | "warning" | "error";
+        /** @enum {string} */
+        FoundVerdict: "diverges" | "undetermined";
+        /** @description A rule of the catalogue in docs/replay-rules.md, and what came of it over all connections of a capture */
+        Rule: {
+            rule: string;
+            /** @description what the reference does */
+            title: string;
+            severity: components["schemas"]["Severity"];
+            /** @description clause that decides it */
+            source: string;
+            /** @description what to look at next */
+            next: string;
+            /** Format: int64 */
+            diverges: number;
+            /** Format: int64 */
+            undetermined: number;
+            /** Format: int64 */
+            conforms: number;
+            /**
+             * Format: int64
+             * @description connections that it applied to
+             */
+            connections: number;
+            /** Format: int64 */
+            diverging_connections: number;
+        };
+        RuleList: {
+            rules: components["schemas"]["Rule"][];
+        };
+        Divergence: {
+            connection_id: string;
+            rule: string;
+            severity: components["schemas"]["Severity"];
+            verdict: components["schemas"]["FoundVerdict"];
+            /** @description who did it */
+            address: string;
+            /** Format: int64 */
+            qp: number | null;
+            path_id: number | null;
+            /** Format: date-time */
+            time: string | null;
+            /** @description numbers of the packets that prove it, in the order in which they make the point */
+            packets: number[];
+            expected: string;
+            seen: string;
+            sentence: string;
+            source: string;
+            next: string;
+        };
+        DivergenceList: {
+            divergences: components["schemas"]["Divergence"][];
+            /**
+             * Format: int64
+             * @description those that match, of at most 16 a rule and connection
+             */
+            total: number;
         };
         PortUse: {
             port: number;
@@ -1665,6 +1762,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StreamList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDivergences: {
+        parameters: {
+            query?: {
+                /** @description Of one rule, by its ID in docs/replay-rules.md */
+                rule?: string;
+                verdict?: components["schemas"]["FoundVerdict"];
+                /** @description Of one connection */
+                connection_id?: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DivergenceList"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -226,3 +226,33 @@ func TestQueriesThatTheDatabaseRefuses(t *testing.T) {
 	}
 	require.Equal(t, [][]any{{float64(truth.Packets)}}, s.sql(t, "SELECT toUInt32(count()) FROM packets WHERE capture_id = '"+c.Id.String()+"'"))
 }
+
+// TestReplayByAPI: the rules and divergences of an upload are those that the command line finds.
+func TestReplayByAPI(t *testing.T) {
+	s := web(t)
+	c, _ := s.upload(t, "sit-nak-all.pcap", fixture(t, "sit-nak-all.pcap"))
+	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
+	base := "/captures/" + c.Id.String()
+	var rules api.RuleList
+	s.get(t, base+"/rules").into(t, &rules)
+	require.NotEmpty(t, rules.Rules)
+	first := rules.Rules[0]
+	require.Equal(t, "roce.syndrome", first.Rule)
+	require.EqualValues(t, []int64{3, 0, 6, 1, 1}, []int64{first.Diverges, first.Undetermined, first.Conforms, first.Connections, first.DivergingConnections})
+	require.Equal(t, api.SeverityError, first.Severity)
+
+	var found api.DivergenceList
+	s.get(t, base+"/divergences?verdict=diverges&limit=2").into(t, &found)
+	require.EqualValues(t, 3, found.Total)
+	require.Len(t, found.Divergences, 2)
+	require.Equal(t, []int64{7}, found.Divergences[0].Packets)
+	require.Equal(t, "10.0.0.2", found.Divergences[0].Address)
+	require.Contains(t, found.Divergences[0].Sentence, "0x7f")
+	s.get(t, base+"/divergences?rule=roce.icrc").into(t, &found)
+	require.Zero(t, found.Total)
+	s.get(t, base+"/divergences?connection_id=1").into(t, &found)
+	require.Zero(t, found.Total)
+	require.Equal(t, http.StatusBadRequest, s.get(t, base+"/divergences?rule=roce.none").status)
+	require.Equal(t, http.StatusBadRequest, s.get(t, base+"/divergences?connection_id=99999999999999999999").status)
+	require.Equal(t, http.StatusNotFound, s.get(t, "/captures/00000000-0000-4000-8000-000000000000/rules").status)
+}

@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/replay/finding"
+	"github.com/rocelens/rocelens/server"
+	"github.com/rocelens/rocelens/server/api"
+	"github.com/rocelens/rocelens/store"
+)
+
+// replays implements server.Replays.
+type replays struct{ store *store.Store }
+
+// ListRules implements server.Replays.
+func (r *replays) ListRules(ctx context.Context, capture uuid.UUID) (api.RuleList, error) {
+	rules, err := r.store.Rules(ctx, capture)
+	if err != nil {
+		return api.RuleList{}, served(err)
+	}
+	out := api.RuleList{Rules: make([]api.Rule, 0, len(rules))}
+	for i := range rules {
+		found := &rules[i]
+		rule, known := finding.Find(found.Rule)
+		if !known {
+			continue // of an older version of the catalogue
+		}
+		d := rule.Describe()
+		out.Rules = append(out.Rules, api.Rule{
+			Rule: d.ID, Title: d.Title, Severity: api.Severity(d.Severity.String()), Source: d.Source, Next: d.Next,
+			Diverges: int64(found.Diverges), Undetermined: int64(found.Undetermined), Conforms: int64(found.Conforms),
+			Connections: int64(found.Connections), DivergingConnections: int64(found.Diverging),
+		})
+	}
+	return out, nil
+}
+
+// ListDivergences implements server.Replays.
+func (r *replays) ListDivergences(ctx context.Context, capture uuid.UUID, params api.ListDivergencesParams) (api.DivergenceList, error) {
+	query := store.DivergenceQuery{
+		Rule: valueOr(params.Rule, ""), Verdict: string(valueOr(params.Verdict, "")),
+		Offset: valueOr(params.Offset, 0), Limit: valueOr(params.Limit, defaultRows),
+	}
+	if params.ConnectionId != nil {
+		id, err := strconv.ParseUint(*params.ConnectionId, 10, 64)
+		if err != nil {
+			return api.DivergenceList{}, fmt.Errorf("%w: %s is too large for a connection", server.ErrBadRequest, *params.ConnectionId)
+		}
+		query.Connection = finding.ConnectionID(id)
+	}
+	page, err := r.store.Divergences(ctx, capture, query)
+	if err != nil {
+		return api.DivergenceList{}, served(err)
+	}
+	out := api.DivergenceList{Divergences: make([]api.Divergence, 0, len(page.Divergences)), Total: int64(page.Total)}
+	for i := range page.Divergences {
+		out.Divergences = append(out.Divergences, divergenceOf(&page.Divergences[i]))
+	}
+	return out, nil
+}
+
+func divergenceOf(d *store.Divergence) api.Divergence {
+	out := api.Divergence{
+		ConnectionId: strconv.FormatUint(d.ConnectionID, 10), Rule: d.Rule, Severity: api.Severity(d.Severity),
+		Verdict: api.FoundVerdict(finding.Verdict(d.Verdict).String()), Address: d.Address.String(), Qp: wide(d.QP), PathId: narrow(d.Path), Time: d.Time,
+		Packets: make([]int64, 0, len(d.Packets)), Expected: d.Expected, Seen: d.Seen, Sentence: d.Sentence, Source: d.Source, Next: d.Next,
+	}
+	for _, n := range d.Packets {
+		out.Packets = append(out.Packets, int64(n))
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/replay/finding"
+)
+
+// Rule is what came of a rule over all connections of a capture.
+type Rule struct {
+	Rule         string `ch:"rule"`
+	Diverges     uint64 `ch:"diverges"`
+	Undetermined uint64 `ch:"undetermined"`
+	Conforms     uint64 `ch:"conforms"`
+	Connections  uint64 `ch:"connections"`
+	Diverging    uint64 `ch:"diverging"`
+}
+
+// Rules lists the rules that applied to a capture: those that something diverges from first, then the graver ones.
+func (s *Store) Rules(ctx context.Context, capture uuid.UUID) (rules []Rule, err error) {
+	found, err := s.conn.Query(ctx, "SELECT t.rule AS rule, sum(t.diverges) AS diverges, sum(t.undetermined) AS undetermined,"+
+		" sum(t.conforms) AS conforms, count() AS connections, countIf(t.diverges > 0) AS diverging FROM "+s.table(verdictsTable)+
+		" AS t WHERE t.capture_id = {capture:UUID} GROUP BY t.rule"+
+		" ORDER BY diverges > 0 DESC, undetermined > 0 DESC, any(t.severity) DESC, rule", clickhouse.Named("capture", capture.String()))
+	if err != nil {
+		return nil, fmt.Errorf("read the rules: %w", err)
+	}
+	defer closing(&err, found)
+	for found.Next() {
+		var row Rule
+		if err := found.ScanStruct(&row); err != nil {
+			return nil, fmt.Errorf("read the rules: %w", err)
+		}
+		rules = append(rules, row)
+	}
+	return rules, found.Err()
+}
+
+// Divergence is a row of the table divergences.
+type Divergence struct {
+	ConnectionID uint64     `ch:"connection_id"`
+	Rule         string     `ch:"rule"`
+	Severity     string     `ch:"severity"`
+	Verdict      int8       `ch:"verdict"` // a finding.Verdict
+	Address      net.IP     `ch:"address"`
+	QP           *uint32    `ch:"qp"`
+	Path         *uint8     `ch:"path_id"`
+	Time         *time.Time `ch:"time"`
+	Packets      []uint64   `ch:"packets"`
+	Expected     string     `ch:"expected"`
+	Seen         string     `ch:"seen"`
+	Sentence     string     `ch:"sentence"`
+	Source       string     `ch:"source"`
+	Next         string     `ch:"next"`
+}
+
+// DivergenceQuery asks for divergences; zero fields ask for all.
+type DivergenceQuery struct {
+	Rule       string // by its ID
+	Verdict    string // diverges or undetermined
+	Connection finding.ConnectionID
+	Offset     int
+	Limit      int
+}
+
+// DivergencePage is a part of the list of divergences.
+type DivergencePage struct {
+	Divergences []Divergence
+	Total       uint64 // that match
+}
+
+// Divergences lists places where connections of a capture diverge, or may, the gravest first. A rule that there is not
+// is ErrBadRequest.
+func (s *Store) Divergences(ctx context.Context, capture uuid.UUID, query DivergenceQuery) (page DivergencePage, err error) {
+	conditions := []string{"t.capture_id = {capture:UUID}"}
+	arguments := []any{clickhouse.Named("capture", capture.String())}
+	if query.Rule != "" {
+		if _, known := finding.Find(query.Rule); !known {
+			return page, fmt.Errorf("%w: there is no rule %q", ErrBadRequest, query.Rule)
+		}
+		conditions = append(conditions, "t.rule = {rule:String}")
+		arguments = append(arguments, clickhouse.Named("rule", query.Rule))
+	}
+	if query.Verdict != "" {
+		conditions = append(conditions, "t.verdict = {verdict:String}")
+		arguments = append(arguments, clickhouse.Named("verdict", query.Verdict))
+	}
+	if query.Connection != 0 {
+		conditions = append(conditions, "t.connection_id = "+strconv.FormatUint(uint64(query.Connection), 10))
+	}
+	from := " FROM " + s.table(divergencesTable) + " AS t WHERE " + strings.Join(conditions, " AND ")
+	if err := s.conn.QueryRow(ctx, "SELECT count()"+from, arguments...).Scan(&page.Total); err != nil {
+		return page, fmt.Errorf("count divergences: %w", err)
+	}
+	found, err := s.conn.Query(ctx, "SELECT "+columnsOf(Divergence{})+from+
+		" ORDER BY t.verdict, t.severity DESC, t.rule, t.time, t.connection_id, t.packets LIMIT "+strconv.Itoa(query.Limit)+" OFFSET "+strconv.Itoa(query.Offset),
+		arguments...)
+	if err != nil {
+		return page, fmt.Errorf("read divergences: %w", err)
+	}
+	defer closing(&err, found)
+	for found.Next() {
+		var row Divergence
+		if err := found.ScanStruct(&row); err != nil {
+			return page, fmt.Errorf("read divergences: %w", err)
+		}
+		page.Divergences = append(page.Divergences, row)
+	}
+	return page, found.Err()
+}
