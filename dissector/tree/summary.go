@@ -150,8 +150,10 @@ func transportSummary(info *strings.Builder, p *dissector.Packet) {
 		fmt.Fprintf(info, " DMA=%d", p.RETH.DMALength)
 	case p.Has&infiniband.HasRETH != 0 && h.Opcode.IsFirst() && p.PayloadOffset != 0:
 		fmt.Fprintf(info, " len=%d of DMA=%d", p.PayloadLength, p.RETH.DMALength)
-	case h.Opcode.CarriesPayload() && p.PayloadOffset != 0: // where a header was not read, nobody knows
-		fmt.Fprintf(info, " len=%d", p.PayloadLength)
+	case h.Opcode.CarriesPayload():
+		if n, known := payloadLength(p); known {
+			fmt.Fprintf(info, " len=%d", n)
+		}
 	}
 	if p.Has&infiniband.HasAETH != 0 {
 		fmt.Fprintf(info, " MSN=%d %s", p.AETH.MSN, p.AETH.Syndrome)
@@ -171,6 +173,24 @@ func transportSummary(info *strings.Builder, p *dissector.Packet) {
 	if text := madSummary(p.Payload()); text != "" && p.Has&infiniband.HasDETH != 0 && h.DestinationQP == infiniband.GeneralServicesQP {
 		info.WriteString(" " + text)
 	}
+}
+
+// payloadLength is how long the payload was on the wire. Where the capture cut a header, the opcode and the lengths of IP say
+// it still; of headers that are not decoded nobody knows.
+func payloadLength(p *dissector.Packet) (n int, known bool) {
+	if p.PayloadOffset != 0 {
+		return int(p.PayloadLength), true
+	}
+	if p.Fault.Reason != dissector.ReasonCut || p.ICRCOffset == 0 {
+		return 0, false
+	}
+	headers, _ := p.BTH.Opcode.Headers()
+	for _, l := range p.Layers[:min(p.LayerCount, dissector.MaxLayers)] {
+		if l.Type == dissector.LayerBTH {
+			n = int(p.ICRCOffset) - int(p.BTH.PadCount) - int(l.Offset) - headers.Length()
+		}
+	}
+	return n, n >= 0
 }
 
 func pauseSummary(p *dissector.Pause) (protocol, info string) {
