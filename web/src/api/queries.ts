@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { Finding, FlowSort, PathSort, StreamSort } from "../lib/viewState";
+import type { Finding, FlowSort, FoundVerdict, PathSort, StreamSort } from "../lib/viewState";
 import { client, unwrap } from "./client";
 import type { Capture } from "./types";
 
@@ -157,6 +157,36 @@ export const pathSeriesQuery = (id: string, flowId: string, pathId: number) =>
           params: { path: { capture_id: id, flow_id: flowId, path_id: pathId }, query: { buckets: 300 } },
         }),
       ),
+  });
+
+export const rulesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["rules", id],
+    staleTime: 60_000,
+    queryFn: ({ signal }) => unwrap(client.GET("/captures/{capture_id}/rules", { signal, params: { path: { capture_id: id } } })),
+  });
+
+const DIVERGENCES_PAGE = 100;
+
+export const divergencesQuery = (id: string, rule: string, verdict: FoundVerdict | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ["divergences", id, rule, verdict ?? ""],
+    staleTime: 60_000,
+    initialPageParam: 0,
+    queryFn: ({ signal, pageParam }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/divergences", {
+          signal,
+          params: {
+            path: { capture_id: id },
+            query: { rule, offset: pageParam, limit: DIVERGENCES_PAGE, ...(verdict && { verdict }) },
+          },
+        }),
+      ),
+    getNextPageParam: (page, pages) => {
+      const seen = pages.reduce((sum, one) => sum + one.divergences.length, 0);
+      return seen < page.total && page.divergences.length > 0 ? seen : undefined;
+    },
   });
 
 export interface PacketsParams {

@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { CapturesPage } from "../features/captures/CapturesPage";
 import { decodeState, formatQuery, parseQuery } from "../lib/urlState";
-import { captureSchema, capturesSchema, packetsSchema, pathsSchema, querySchema, streamsSchema } from "../lib/viewState";
+import { captureSchema, capturesSchema, packetsSchema, pathsSchema, querySchema, replaySchema, streamsSchema } from "../lib/viewState";
 import { NotFound, PageError, PagePending } from "./PageStates";
 import { Shell } from "./Shell";
 
@@ -54,6 +54,13 @@ const streamsRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/metaroce/StreamsPage"), "StreamsPage"),
 });
 
+const replayRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/replay",
+  validateSearch: (raw) => decodeState(replaySchema, raw),
+  component: lazyRouteComponent(() => import("../features/replay/ReplayPage"), "ReplayPage"),
+});
+
 const flowPathsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/captures/$captureId/flows/$flowId/paths",
@@ -81,6 +88,7 @@ const routeTree = rootRoute.addChildren([
   packetsRoute,
   pathsRoute,
   streamsRoute,
+  replayRoute,
   flowRoute,
   flowPathsRoute,
   flowStreamsRoute,

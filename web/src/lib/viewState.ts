@@ -179,6 +179,20 @@ export const streamsSchema: Schema<StreamsState> = {
   stream: integer(0),
 };
 
+export const VERDICTS = ["diverges", "undetermined"] as const;
+export type FoundVerdict = (typeof VERDICTS)[number];
+
+export interface ReplayState {
+  /** Rule of which the places are listed. */
+  rule?: string | undefined;
+  /** Only places of this verdict. */
+  verdict?: FoundVerdict | undefined;
+}
+export const replaySchema: Schema<ReplayState> = {
+  rule: pattern(/^[a-z]+\.[a-z0-9-]{1,80}$/),
+  verdict: oneOf(VERDICTS),
+};
+
 export interface QueryState {
   sql?: string | undefined;
 }

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
-import { IconDots, IconDownload, IconList, IconPlayerStop, IconRefresh, IconRoute, IconStack2, IconTrash } from "@tabler/icons-react";
+import { IconDots, IconDownload, IconList, IconPlayerStop, IconRefresh, IconRoute, IconScale, IconStack2, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -115,6 +115,15 @@ export function CapturePage() {
                 Streams
               </Button>
             </>
+          )}
+          {capture.analyzed && (
+            <Button
+              variant="default"
+              leftSection={<IconScale size={14} />}
+              renderRoot={(props) => <Link to="/captures/$captureId/replay" params={{ captureId }} {...props} />}
+            >
+              Replay
+            </Button>
           )}
           {capture.analyzed && (
             <Button
