@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rocelens/rocelens/dissector"
 )
@@ -237,6 +238,11 @@ func (b *builder) tcp(l dissector.Layer) *Node {
 	length := g.bits("Header length", "tcp.hdr_len", 96, 4)
 	length.Value, length.Meaning = g.value(12, 1)>>4*4, "bytes"
 	flags := g.bits("Flags", "tcp.flags", 100, 12)
+	each := &group{node: flags, data: g.data, base: g.base}
+	each.bits("Reserved", "", 100, 3)
+	for i, name := range [...]string{"ae", "cwr", "ece", "urg", "ack", "push", "reset", "syn", "fin"} {
+		each.flag(strings.ToUpper(name), "tcp.flags."+name, 103+i)
+	}
 	g.uint("Window", "tcp.window_size_value", 14, 2)
 	g.hex("Checksum", "tcp.checksum", 16, 2)
 	g.uint("Urgent pointer", "tcp.urgent_pointer", 18, 2)

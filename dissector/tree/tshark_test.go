@@ -55,7 +55,8 @@ var ask = sync.OnceValues(func() (second, error) {
 	s := second{program, map[string]filter.Kind{}}
 	candidates := map[string]filter.Kind{}
 	for _, f := range filter.Fields() {
-		if f.Kind != filter.KindPresence && !strings.HasSuffix(f.Name, ".addr") && !strings.HasSuffix(f.Name, ".port") {
+		alias := strings.HasSuffix(f.Name, ".addr") || strings.HasSuffix(f.Name, ".port") || f.Name == "frame.time"
+		if f.Kind != filter.KindPresence && !alias {
 			candidates[f.Name] = f.Kind
 		}
 	}
