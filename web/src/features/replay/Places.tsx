@@ -15,7 +15,9 @@ interface Props {
 }
 
 function endpoint({ address, qp, path_id: path }: Divergence): string {
-  const name = qp === null ? address : `${address} QP 0x${qp.toString(16).padStart(6, "0")}`;
+  // QPNs have 24 bits, the connection ids of MetaRoCE 32.
+  const id = qp === null ? "" : qp > 0xffffff ? ` id 0x${qp.toString(16)}` : ` QP 0x${qp.toString(16).padStart(6, "0")}`;
+  const name = address + id;
   return path === null ? name : `${name}, path ${path}`;
 }
 
@@ -99,7 +101,8 @@ export function Places({ captureId, rule, verdict, onVerdict }: Props) {
         <div>
           <dt>Connections</dt>
           <dd>
-            {rule.connections}, of which {rule.diverging_connections} diverge
+            {rule.connections}
+            {rule.diverging_connections > 0 && `; ${rule.diverging_connections} of them diverged`}
           </dd>
         </div>
       </dl>

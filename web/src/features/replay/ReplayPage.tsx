@@ -21,7 +21,8 @@ function Verdict({ rules }: { rules: readonly Rule[] }) {
   return (
     <p className={classes.verdict}>
       {rules.length} rules of the reference transport applied: {diverging} {diverging === 1 ? "was" : "were"} broken, {kept} kept
-      throughout, and of {undetermined} the capture cannot tell in places. What it may have missed is never called a divergence.
+      throughout{undetermined > 0 && `, and of ${undetermined} the capture cannot tell in places`}. What it may have missed is never
+      called a divergence.
     </p>
   );
 }

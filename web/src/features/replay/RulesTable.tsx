@@ -41,7 +41,10 @@ export function RulesTable({ rules, open, onOpen }: Props) {
               <td>
                 <button type="button" className={classes.rule} aria-pressed={rule.rule === open} onClick={() => onOpen(rule.rule)}>
                   <span className={classes.id}>{rule.rule}</span>
-                  <span className={classes.severity} data-severity={rule.severity}>
+                  <span
+                    className={classes.severity}
+                    data-severity={rule.diverges + rule.undetermined > 0 ? rule.severity : undefined}
+                  >
                     {rule.severity}
                   </span>
                   <span className={classes.title}>{rule.title}</span>
