@@ -120,7 +120,7 @@ FUZZTIME ?= 20s
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
 	@for pkg in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	  echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+	  echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s $$pkg; done; done
 
 .PHONY: bench
 bench: build ## speed against tshark, tcpdump and capinfos in one run; benchmarks of the hot paths
