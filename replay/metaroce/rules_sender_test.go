@@ -246,15 +246,15 @@ func TestWhenACKsAreAskedFor(t *testing.T) {
 	} {
 		s := newScript(t, onePath(x.window))
 		s.work(x.packets)
-		got := ""
+		asked := []byte{}
 		for _, p := range s.poll() {
 			if p.CH.Flags&mr0.FlagAR != 0 {
-				got += "a"
+				asked = append(asked, 'a')
 			} else {
-				got += "-"
+				asked = append(asked, '-')
 			}
 		}
-		if got != x.want {
+		if got := string(asked); got != x.want {
 			t.Errorf("%d packets in a window of %d: %s, want %s", x.packets, x.window, got, x.want)
 		}
 	}

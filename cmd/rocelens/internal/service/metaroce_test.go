@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func metaRoCECaptures(t *testing.T) []string {
 type documents map[string]*forms.MetaRoCE
 
 func (d documents) Flow(r *flow.Record) error {
-	d[fmt.Sprint(uint64(r.ID))] = forms.NewMetaRoCE(r.MetaRoCE)
+	d[strconv.FormatUint(uint64(r.ID), 10)] = forms.NewMetaRoCE(r.MetaRoCE)
 	return nil
 }
 
