@@ -115,6 +115,21 @@ func TestRefusedPacketIsSentAgainAfterRetryAfter(t *testing.T) {
 	}
 }
 
+// A NAK has come by the path, so it is well: timeouts before it count no more.
+func TestRefusalSavesThePath(t *testing.T) {
+	s := newScript(t, onePath(8))
+	s.post(metaroce.WorkRequest{Operation: metaroce.OperationSend, Data: []byte("early")})
+	out := s.poll()
+	s.advance(30 * ms) // two timeouts
+	if got := s.c.Path(0); got.Timeouts != 2 || got.RTO != 40*ms {
+		t.Fatalf("%+v", got)
+	}
+	s.nak(out[0], mr0.NAKReasonReceiverNotReady, ms)
+	if got := s.c.Path(0); got.Timeouts != 0 || got.RTO != 10*ms {
+		t.Errorf("after the NAK: %+v", got)
+	}
+}
+
 func TestREADIsAnsweredOnOwnPaths(t *testing.T) {
 	s := newScript(t, nil)
 	data := bytes.Repeat([]byte("abcdefgh"), 75)

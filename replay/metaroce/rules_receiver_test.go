@@ -63,6 +63,19 @@ func TestDuplicateIsAcknowledgedAndNotPlacedAgain(t *testing.T) {
 	}
 }
 
+// echo_timestamp is that of the packet that triggered the ACK, be it a duplicate.
+func TestACKEchoesThePacketThatTriggeredIt(t *testing.T) {
+	s := newScript(t, nil)
+	s.writable(256)
+	for range 3 {
+		s.now += 50 * us
+		s.write(0, 0, 0, 256, 256, withFlags(mr0.FlagAR))
+		if got := s.one(mr0.TypeACK).ACKH; got.EchoTimestamp != uint32(s.now) || got.ACKDelay != 0 {
+			t.Errorf("echoes %d after %d ns, the packet said %d", got.EchoTimestamp, got.ACKDelay, uint32(s.now))
+		}
+	}
+}
+
 // Bytes that come again by another path, with a psn of their own, are not placed again either.
 func TestBytesOfAnotherPathAreNotPlacedAgain(t *testing.T) {
 	s := newScript(t, nil)
@@ -259,6 +272,35 @@ func TestMessageIsCompleteWhenAllBytesHaveLanded(t *testing.T) {
 		s.feed(p, make([]byte, min(256, 700-int(offset))))
 	}
 	if done := s.completions(); len(done) != 1 || done[0].ID != 55 || done[0].Length != 700 || done[0].Operation != metaroce.OperationSend {
+		t.Errorf("%+v", done)
+	}
+}
+
+// That one before it is complete does not complete a message of which bytes miss.
+func TestUnfinishedMessageStaysBehindAFinishedOne(t *testing.T) {
+	s := newScript(t, nil)
+	stream, err := s.c.Stream(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(psn int, msn, offset uint32) {
+		p := s.data(mr0.TypeSend, psn, msn, offset, 512, 256)
+		p.SETH.ReceiveIndex = msn
+		s.feed(p, make([]byte, 256))
+	}
+	for id := range uint64(2) {
+		if err := stream.PostReceive(id, make([]byte, 512)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(2, 1, 0)
+	send(0, 0, 0)
+	send(1, 0, 256)
+	if done := s.completions(); len(done) != 1 || done[0].ID != 0 {
+		t.Errorf("%+v", done)
+	}
+	send(3, 1, 256)
+	if done := s.completions(); len(done) != 1 || done[0].ID != 1 {
 		t.Errorf("%+v", done)
 	}
 }

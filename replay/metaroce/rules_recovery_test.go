@@ -239,6 +239,25 @@ func TestWayBackFollowsTheRepath(t *testing.T) {
 	}
 }
 
+// The way back stays while something is in flight on it, and a packet that was overtaken does not bring an old port back.
+func TestWayBackStays(t *testing.T) {
+	s := newScript(t, nil)
+	s.writable(1024)
+	s.write(0, 0, 0, 4, 4, fromPort(50001))
+	s.write(2, 2, 0, 4, 4, fromPort(50002))
+	before := s.one(mr0.TypeACK).Source.Port()
+	s.write(1, 1, 0, 4, 4, fromPort(50001)) // late
+	if got := s.one(mr0.TypeACK).Source.Port(); got != before || s.c.InboundPath(0).SourcePort != 50002 {
+		t.Errorf("an overtaken packet moved the way back from %d to %d", before, got)
+	}
+	s.work(1)
+	s.one(mr0.TypeWrite)
+	s.write(3, 3, 0, 4, 4, fromPort(50003))
+	if got := s.one(mr0.TypeACK).Source.Port(); got != before {
+		t.Errorf("the way of a packet in flight moved from %d to %d", before, got)
+	}
+}
+
 func TestConnectionEndsWhenAllPathsStayFailed(t *testing.T) {
 	s := newScript(t, onePath(8))
 	s.work(1)
