@@ -51,6 +51,5 @@ func TestUsesAServerOfTheUsersOwn(t *testing.T) {
 
 func TestDatabaseThatDoesNotAnswer(t *testing.T) {
 	err := refused(t, service.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Database: service.Database{Address: "127.0.0.1:1", Name: "rocelens"}})
-	require.ErrorContains(t, err, "ClickHouse does not answer at 127.0.0.1:1")
-	require.ErrorContains(t, err, "check that it runs and what --clickhouse says")
+	require.ErrorContains(t, err, "nothing listens at 127.0.0.1:1: start ClickHouse there, or correct --clickhouse")
 }
