@@ -91,6 +91,7 @@ export function captureFile(name: string): string {
     join(REPOSITORY, "../shared/captures/derived"),
     join(REPOSITORY, "testdata/derived"),
     join(REPOSITORY, "testdata"),
+    join(REPOSITORY, "testdata/metaroce"),
   ];
   const found = places.map((place) => join(place, name)).find((path) => existsSync(path));
   if (!found) throw new Error(`the capture ${name} is in none of ${places.join(", ")}`);
