@@ -140,6 +140,10 @@ bench-softmetaroce: ## a transfer between MetaRoCE peers over veth against iperf
 bench-transport: ## MetaRoCE's reference endpoint in simulation, beside Meta's figures and go-back-N RoCEv2
 	go run ./bench/transport
 
+.PHONY: bench-replay
+bench-replay: ## how many of the connections with an injected deviation replay finds, by rule, vantage and what the capture misses
+	go run ./bench/replay $(ARGS)
+
 .PHONY: golden-update
 golden-update: ## rewrite golden files; review the diff
 	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sed 's|^|./|') -update

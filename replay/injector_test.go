@@ -1,0 +1,50 @@
+package replay_test
+
+import (
+	"testing"
+
+	"github.com/rocelens/rocelens/replay/finding"
+	"github.com/rocelens/rocelens/replay/injector"
+	"github.com/rocelens/rocelens/replay/roce/scenario"
+)
+
+// Each rule of RoCE has a deviation.
+func TestEveryRuleHasADeviation(t *testing.T) {
+	seen := map[finding.Rule]int{}
+	for _, d := range injector.Deviations() {
+		seen[d.Rule]++
+	}
+	for r := range finding.Rule(finding.RoCERuleCount) {
+		if seen[r] != 1 {
+			t.Errorf("%s has %d deviations", r, seen[r])
+		}
+	}
+}
+
+// What deviates is found from wherever it can be seen. `make bench-replay` measures more connections, and captures
+// that miss packets.
+func TestDeviationsAreFound(t *testing.T) {
+	// Rules whose deviation convicts too seldom.
+	weak := map[finding.Rule]bool{
+		finding.RoCECNPIgnored: true, finding.RoCEGoBackStart: true, finding.RoCENAKIgnored: true, finding.RoCEAcknowledgedResent: true,
+		finding.RoCEAfterFatalNAK: true, finding.RoCENAKMissing: true, finding.RoCEAckOverGap: true,
+		finding.RoCEDuplicateUnanswered: true, finding.RoCEAckRequestUnanswered: true,
+	}
+	for _, d := range injector.Deviations() {
+		if weak[d.Rule] {
+			continue
+		}
+		t.Run(d.Rule.String(), func(t *testing.T) {
+			t.Parallel()
+			for _, v := range []scenario.Vantage{scenario.NearRequester, scenario.Middle, scenario.NearResponder} {
+				o, err := d.Measure(v, 0, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !d.Blind[v] && (o.Connections == 0 || o.Convicted < o.Connections) {
+					t.Errorf("%v: %d of %d found", v, o.Convicted, o.Connections)
+				}
+			}
+		})
+	}
+}
