@@ -24,12 +24,8 @@ func TestEveryRuleHasADeviation(t *testing.T) {
 // What deviates is found from wherever it can be seen. `make bench-replay` measures more connections, and captures
 // that miss packets.
 func TestDeviationsAreFound(t *testing.T) {
-	// Rules whose deviation convicts too seldom.
-	weak := map[finding.Rule]bool{
-		finding.RoCECNPIgnored: true, finding.RoCEGoBackStart: true, finding.RoCENAKIgnored: true, finding.RoCEAcknowledgedResent: true,
-		finding.RoCEAfterFatalNAK: true, finding.RoCENAKMissing: true, finding.RoCEAckOverGap: true,
-		finding.RoCEDuplicateUnanswered: true, finding.RoCEAckRequestUnanswered: true,
-	}
+	// A requester at its full rate is as often a little slower as a little faster, with CNPs or without.
+	weak := map[finding.Rule]bool{finding.RoCECNPIgnored: true}
 	for _, d := range injector.Deviations() {
 		if weak[d.Rule] {
 			continue

@@ -249,7 +249,7 @@ var roceRules = [RoCERuleCount]Description{
 	RoCENAKMissing: {
 		ID: "roce.nak-missing", Title: "a gap is answered by a NAK", Severity: Warning,
 		Diverges:     "gaps were repaired by the timer so often that lost or missed NAKs do not explain it",
-		Undetermined: "a gap was repaired without a NAK: it may have been lost or missed",
+		Undetermined: "a gap was repaired without a NAK: it may have been lost or missed. Gaps that arise behind the vantage point cannot be told from lost answers",
 		Source:       "IBTA vol. 1, 9.7.5.2.3", Next: "Whether NAKs are dropped on the way back; out-of-order handling of the responder.",
 	},
 	RoCENAKOfAcknowledged: {
@@ -315,7 +315,7 @@ var roceRules = [RoCERuleCount]Description{
 	RoCECNPMissing: {
 		ID: "roce.cnp-missing", Title: "packets marked CE are answered by CNPs", Severity: Warning,
 		Diverges:     "marks went unanswered, more often than lost or missed CNPs explain",
-		Undetermined: "the capture has no packet of the way back, or marks went unanswered seldom",
+		Undetermined: "the capture has no packet of the way back, or marks went unanswered seldom. Marks that are set behind the vantage point are not seen at all",
 		Source:       "IBTA vol. 1, annex A17.9.3", Next: "Whether the notification point is enabled for the priority (np enable), and its counters np_ecn_marked_roce_packets, np_cnp_sent.",
 	},
 	RoCECNPUnfounded: {

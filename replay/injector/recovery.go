@@ -17,7 +17,7 @@ func recoveryDeviations() []Deviation {
 	return []Deviation{
 		{Rule: finding.RoCEGoBackStart, set: func(g *rig) { g.startsBelow() }},
 		{Rule: finding.RoCENAKIgnored, set: func(g *rig) {
-			g.config.Loss, g.config.Mix, g.config.QP.Timeout = lossy, scenario.Writes, 10
+			g.config.Loss, g.config.Mix, g.config.QP.Timeout, g.config.Messages = lossy, scenario.Writes, 12, 1500
 			g.in[false] = g.deaf((*packet).naks)
 		}},
 		{Rule: finding.RoCEAcknowledgedResent, set: func(g *rig) { g.sendsAgain() }},
@@ -44,7 +44,7 @@ func recoveryDeviations() []Deviation {
 		{Rule: finding.RoCETimeoutLate, set: func(g *rig) { g.timer(6) }},
 		{Rule: finding.RoCEAfterFatalNAK, set: func(g *rig) {
 			small(g.config)
-			g.config.QueueDepth, g.config.Think = 256, 100*time.Microsecond
+			g.config.QueueDepth, g.config.Think = 256, time.Millisecond
 			g.refuses(false)
 		}},
 	}
@@ -81,7 +81,7 @@ func (g *rig) timer(code mad.Timeout) {
 
 // startsBelow lets the client begin two packets below what a NAK asks for.
 func (g *rig) startsBelow() {
-	g.config.Loss, g.config.Mix = lossy, scenario.Writes
+	g.config.Loss, g.config.Mix, g.config.Messages = lossy, scenario.Writes, 1500
 	asked, pending := uint32(0), false
 	g.in[false] = func(p *packet) []scenario.Delayed {
 		if p.naks() {
@@ -126,7 +126,7 @@ func (g *rig) sendsAgain() {
 	small(g.config)
 	g.config.Think = 2 * time.Millisecond
 	g.out[false] = func(p *packet) []scenario.Delayed {
-		return append(pass(p), g.copyOf(p.frame, time.Millisecond))
+		return append(pass(p), g.copyOf(p.frame, 200*time.Microsecond))
 	}
 }
 

@@ -30,7 +30,7 @@ func responderDeviations() []Deviation {
 		}},
 		{Rule: finding.RoCECNPMissing, Blind: blind(scenario.NearRequester), set: func(g *rig) {
 			g.config.MarkChance, g.config.Mix = 0.05, scenario.Writes
-			g.config.Think = 100 * time.Microsecond
+			g.config.Think, g.config.Messages = 100*time.Microsecond, 600
 			g.out[true] = g.deaf(func(p *packet) bool { return p.BTH.Opcode.IsCNP() })
 		}},
 		{Rule: finding.RoCECNPUnfounded, set: func(g *rig) {
@@ -58,7 +58,7 @@ func answerDeviations() []Deviation {
 		}},
 		{Rule: finding.RoCEAckUnsent, set: func(g *rig) {
 			small(g.config)
-			g.config.Think = 50 * time.Microsecond
+			g.config.Think, g.config.Messages = 50*time.Microsecond, 600
 			g.answers(0.3, (*packet).acks, func(f *build.Frame) { f.BTH.PSN = infiniband.PSNAdd(f.BTH.PSN, 4) })
 		}},
 		{Rule: finding.RoCEAckBackwards, set: func(g *rig) {
@@ -70,7 +70,7 @@ func answerDeviations() []Deviation {
 			g.answers(0.2, (*packet).acks, func(f *build.Frame) { f.AETH.MSN += 64 })
 		}},
 		{Rule: finding.RoCENAKRepeated, set: func(g *rig) {
-			g.config.Loss, g.config.Mix = lossy, scenario.Writes
+			g.config.Loss, g.config.Mix, g.config.Messages = lossy, scenario.Writes, 600
 			g.out[true] = func(p *packet) []scenario.Delayed {
 				if !p.naks() {
 					return pass(p)
@@ -82,8 +82,8 @@ func answerDeviations() []Deviation {
 				return out
 			}
 		}},
-		{Rule: finding.RoCENAKMissing, set: func(g *rig) {
-			g.config.Loss, g.config.Mix, g.config.QP.Timeout = lossy, scenario.Writes, 10
+		{Rule: finding.RoCENAKMissing, Blind: blind(scenario.NearRequester, scenario.Middle), set: func(g *rig) {
+			g.config.Loss, g.config.Mix, g.config.QP.Timeout, g.config.Messages = lossy, scenario.Writes, 10, 1500
 			g.out[true] = g.deaf((*packet).naks)
 		}},
 		{Rule: finding.RoCENAKOfAcknowledged, set: func(g *rig) {
@@ -93,7 +93,7 @@ func answerDeviations() []Deviation {
 			})
 		}},
 		{Rule: finding.RoCEAckOverGap, set: func(g *rig) {
-			g.config.Loss, g.config.Mix, g.config.MaxMessage = lossy, scenario.Writes, 64<<10
+			g.config.Loss, g.config.Mix, g.config.MaxMessage, g.config.Messages = lossy, scenario.Writes, 64<<10, 1500
 			g.out[true] = func(p *packet) []scenario.Delayed {
 				if !p.naks() {
 					return pass(p)
@@ -142,11 +142,10 @@ func (g *rig) misplaced(kind func(infiniband.Opcode) bool) {
 	}
 }
 
-// ignoresDuplicates lets the server, from its 400th message on, take no request twice, while the client does not hear
-// some of its answers.
+// ignoresDuplicates lets the server, take no request twice, while the client hears no answer from the 5501st on.
 func (g *rig) ignoresDuplicates() {
 	small(g.config)
-	g.config.Messages, g.config.QP.Timeout = 600, 8
+	g.config.Messages, g.config.QP.Timeout = 6000, 8
 	seen := map[uint32]bool{}
 	g.in[true] = func(p *packet) []scenario.Delayed {
 		if p.BTH.Opcode.IsRequest() && seen[p.BTH.PSN] {
@@ -161,7 +160,7 @@ func (g *rig) ignoresDuplicates() {
 		if p.acks() {
 			acks++
 		}
-		if p.acks() && acks > 400 {
+		if p.acks() && acks > 5500 {
 			return nil
 		}
 		return pass(p)

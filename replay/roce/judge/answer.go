@@ -80,6 +80,9 @@ func (d *dialogue) positive(q position, e *event) {
 	if d.nak.pending && q >= d.nak.at {
 		d.overGap(q, e)
 	}
+	if d.repair.pending && q > d.repair.at {
+		d.overRepair(q, e)
+	}
 	if q >= d.next && !d.open {
 		d.ahead = ahead{pending: true, until: q, number: e.number, time: e.time}
 	}
@@ -124,7 +127,7 @@ func (d *dialogue) pass(q position, e *event) {
 				m.most++
 				m.reads = m.reads || s.opcode.IsReadRequest() || s.opcode.IsAtomic()
 			}
-			if s.flags&slotAckRequest != 0 {
+			if s.flags&(slotAckRequest|slotUnanswered) == slotAckRequest {
 				d.evidence.ackRequest.Add(false)
 				d.c.conforms(finding.RoCEAckRequestUnanswered)
 			}

@@ -43,6 +43,12 @@ type dialogue struct {
 		time   int64
 	}
 	nakCount uint64
+	repair   struct { // what a NAK asked for, which was sent again just once
+		pending bool
+		at      position
+		nak     uint64 // number of the NAK
+		time    int64  // of the repetition
+	}
 	rnr      complaint
 	fatal    complaint
 	messages count
@@ -150,7 +156,7 @@ func (d *dialogue) restart() {
 
 // join forgets what spans both directions.
 func (d *dialogue) join() {
-	d.ackSeen = false
+	d.ackSeen, d.repair.pending = false, false
 	clear(d.naks[:])
 	d.ahead, d.nak, d.rnr, d.fatal, d.messages, d.episode = ahead{}, complaint{}, complaint{}, complaint{}, count{}, episode{}
 }

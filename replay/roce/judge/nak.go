@@ -13,8 +13,11 @@ func (d *dialogue) negative(q position, e *event) {
 	case infiniband.NAKPSNSequenceError:
 		d.outOfSequence(q, e)
 	case infiniband.NAKInvalidRequest, infiniband.NAKRemoteAccessError, infiniband.NAKRemoteOperationalError:
-		if !d.fatal.pending {
+		switch {
+		case !d.fatal.pending:
 			d.fatal = complaint{pending: true, known: true, at: q, number: e.number, time: e.time, sentAt: d.sent, highest: d.next}
+		case d.fatal.repeats != 0: // said again to a requester that went on: each time it may have been lost
+			d.fatal.repeats, d.fatal.number, d.fatal.time = 0, e.number, e.time
 		}
 	case infiniband.NAKInvalidRDRequest, infiniband.NAKOperationInProgress:
 	}
@@ -98,18 +101,41 @@ func (d *dialogue) nakOfAcknowledged(k position, e *event) {
 func (d *dialogue) overGap(q position, e *event) {
 	ev := &d.evidence.ackOverGap
 	d.nak.pending = false
-	if d.copiesOf(d.nak.at) != d.nak.sentAt {
+	if d.nak.sentAt > 1 {
+		return // it had been sent again before the NAK passed, and the ACK may be for that
+	}
+	// An ACK of just that PSN may be for the first copy, which came late.
+	if d.copiesOf(d.nak.at) != d.nak.sentAt || q == d.nak.at {
 		ev.Add(false)
 		d.c.conforms(finding.RoCEAckOverGap)
 		return
 	}
+	d.ackedGap(d.nak.number, d.nak.at, q, e)
+}
+
+// enoughTrips is how many round trips tell how long one takes at least.
+const enoughTrips = 16
+
+// overRepair takes an ACK beyond a PSN that was sent again so shortly before that the responder cannot have had it.
+func (d *dialogue) overRepair(q position, e *event) {
+	r := &d.repair
+	r.pending = false
+	if !e.hasTime || d.there.n < enoughTrips || d.selective != 0 || e.time-r.time >= d.there.min/2 {
+		d.evidence.ackOverGap.Add(false)
+		d.c.conforms(finding.RoCEAckOverGap)
+		return
+	}
+	d.ackedGap(r.nak, r.at, q, e)
+}
+
+// ackedGap says that an ACK covers what was missing.
+func (d *dialogue) ackedGap(nak uint64, at, q position, e *event) {
+	ev := &d.evidence.ackOverGap
 	ev.Add(true)
 	missed, _ := d.doubt()
-	nak := d.nak.number
-	at := d.nak.at
 	d.c.find(d.answers(), finding.RoCEAckOverGap, ev.Verdict(min(0.5, missed)), e, packets(nak, e.number), func(f *finding.Finding) {
 		f.Expected, f.Seen = fmt.Sprintf("no ACK beyond PSN %d", psnOf(at-1)), fmt.Sprintf("an ACK of PSN %d", psnOf(q))
-		f.Sentence = fmt.Sprintf("NAK %d asks for PSN %d; ACK %d covers it, and it was not seen between (%d of %d times).",
+		f.Sentence = fmt.Sprintf("NAK %d asks for PSN %d; ACK %d covers it, and it was not sent again in time between (%d of %d times).",
 			nak, psnOf(at), e.number, ev.Suspicious, ev.Cases)
 	})
 }

@@ -222,12 +222,14 @@ func (d *dialogue) complied(p position, s *slot, e *event) {
 	}
 	if p == d.nak.at {
 		d.nak.pending = false
-		if e.hasTime {
+		below := d.episode.cause == causeNAK && d.episode.below
+		if e.hasTime && !below { // otherwise the timer may have run out, and the time is its own
 			d.back.add(e.time - d.nak.time)
 		}
-		d.evidence.ackOverGap.Add(false)
-		d.obeyed(e)
-		d.startedWhere(e)
+		d.repaired(p, s, e)
+		if d.obeyed(below, e) || !below {
+			d.startedWhere(e)
+		}
 		d.resent, d.resending = p, d.next > p+1
 		if s != nil && s.copies > 0 {
 			d.losses.After++
@@ -237,30 +239,51 @@ func (d *dialogue) complied(p position, s *slot, e *event) {
 	}
 }
 
+// repaired notes what was sent again for a NAK. When it had been sent twice before, the second copy may have arrived
+// behind the NAK, and an ACK that comes soon may be for that.
+func (d *dialogue) repaired(p position, s *slot, e *event) {
+	if s == nil || s.copies > 1 || d.nak.repeats != 0 || !e.hasTime {
+		d.evidence.ackOverGap.Add(false)
+		d.repair.pending = false
+		return
+	}
+	d.repair.pending, d.repair.at, d.repair.nak, d.repair.time = true, p, d.nak.number, e.time
+}
+
+// slow is how long after a NAK a requester that heeds it sends again, at the least rate that congestion control sets.
+const slow = int64(8 * time.Millisecond)
+
 // patience is how long new requests may go out after a NAK passed: it takes a while to arrive.
 const patience = int64(500 * time.Microsecond)
 
 // obeyed tells whether the requester sent again what a NAK asked for because of the NAK: if new requests went out long
-// after it, or only the timer's time later, it did not.
-func (d *dialogue) obeyed(e *event) {
+// after it, or only the timer's time later, it did not. below tells that it began below that.
+func (d *dialogue) obeyed(below bool, e *event) bool {
 	n := &d.nak
 	ev := &d.evidence.nakIgnored
 	late := e.hasTime && n.time != 0 && n.newest-n.time > max(patience, 10*d.back.min)
 	if a := d.agreed; a != nil && a.AckTimeoutKnown && a.AckTimeout != 0 && e.time-n.time > max(patience, a.AckTimeout*9/10) {
 		late = late || e.hasTime && n.time != 0
 	}
+	if wait := e.time - n.time; e.hasTime && n.time != 0 && wait > slow && (below || wait > 10*d.back.min) {
+		late = true
+	}
 	ev.Add(late)
 	if !late {
 		d.c.conforms(finding.RoCENAKIgnored)
-		return
+		return true
 	}
 	missed, lost := d.doubt()
+	if below {
+		lost *= 2 // an ACK that was lost as well
+	}
 	d.c.find(d.lane, finding.RoCENAKIgnored, ev.Verdict(min(0.5, missed+lost)), e, packets(n.number, e.number), func(f *finding.Finding) {
 		f.Expected = fmt.Sprintf("PSN %d at once", psnOf(n.at))
 		f.Seen = fmt.Sprintf("PSN %d after %s", psnOf(n.at), time.Duration(e.time-n.time))
 		f.Sentence = fmt.Sprintf("NAK %d asks for PSN %d; it was sent again %s later with packet %d, by the timer rather than for the NAK (%d of %d times).",
 			n.number, psnOf(n.at), time.Duration(e.time-n.time), e.number, ev.Suspicious, ev.Cases)
 	})
+	return false
 }
 
 // startedWhere tells whether going back began where the NAK said.
@@ -323,11 +346,23 @@ func (d *dialogue) timer(p position, s *slot, e *event) {
 	if e.hasTime && s.flags&slotTimed != 0 {
 		d.waited(s, e)
 	}
-	if s.flags&(slotAckRequest|slotUnanswered) == slotAckRequest && (!d.ackSeen || p > d.acked) {
-		s.flags |= slotUnanswered
-		d.unanswered(p, s, e)
+	if d.ackSeen && p <= d.acked || d.stuck.times > 1 {
+		return // one case, however often it is tried: an outage of the path explains all of them
+	}
+	if d.rnr.known && p <= d.rnr.at {
+		return // it was answered before, and a further RNR NAK may have been missed
+	}
+	for q := p; q < d.next && q < p+maxAsked; q++ {
+		if t := d.ring.find(q); t != nil && t.copies > 0 && t.flags&(slotAckRequest|slotUnanswered) == slotAckRequest {
+			t.flags |= slotUnanswered
+			d.unanswered(q, t, e)
+			return
+		}
 	}
 }
+
+// maxAsked is how many packets behind the one that is sent again are looked at for a request for an ACK.
+const maxAsked = 256
 
 // waited measures the retransmission timer.
 func (d *dialogue) waited(s *slot, e *event) {
@@ -380,8 +415,8 @@ func (d *dialogue) nakMissed(p position, s *slot, e *event) {
 func (d *dialogue) unanswered(p position, s *slot, e *event) {
 	ev := &d.evidence.ackRequest
 	ev.Add(true)
-	_, lost := d.doubt()
-	verdict := ev.Verdict(min(0.5, 2*lost))
+	missed, lost := d.doubt()
+	verdict := ev.Verdict(min(0.5, 2*lost+missed))
 	if !d.heard {
 		verdict = finding.Undetermined
 	}
