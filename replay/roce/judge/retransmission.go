@@ -349,8 +349,8 @@ func (d *dialogue) timer(p position, s *slot, e *event) {
 	if d.ackSeen && p <= d.acked || d.stuck.times > 1 {
 		return // one case, however often it is tried: an outage of the path explains all of them
 	}
-	if d.rnr.known && p <= d.rnr.at {
-		return // it was answered before, and a further RNR NAK may have been missed
+	if d.rnr.known && (p <= d.rnr.at || !d.ackSeen || d.acked < d.rnr.at) {
+		return // an RNR NAK answered it, or what it waits behind, and a further one may have been missed
 	}
 	for q := p; q < d.next && q < p+maxAsked; q++ {
 		if t := d.ring.find(q); t != nil && t.copies > 0 && t.flags&(slotAckRequest|slotUnanswered) == slotAckRequest {
