@@ -96,9 +96,9 @@ type Analyzer struct {
 	revisions   []RevisionSink
 	result      Result
 	beside      besideCounts
-	judging     *judging                    // nil without replay
-	batches     [aheadBatches]capture.Batch // go round
-	packets     uint64                      // of all files so far
+	judging     *judging      // nil without replay
+	batch       capture.Batch // goes round
+	packets     uint64        // of all files so far
 	interfaces  uint32
 	sinkErr     error
 	progress    progress

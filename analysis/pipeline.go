@@ -10,15 +10,15 @@ import (
 	"github.com/rocelens/rocelens/flow"
 )
 
-// batchFrames is the size of a batch: its bytes stay in a core's second-level cache.
+// batchFrames is the size of a batch: its bytes stay in a core's second-level cache from reading to tracking.
 const batchFrames = 256
 
 // groupFrames is how many packets are decoded, verified and tracked together, in the first-level cache. The tracker is
 // told of them in advance.
 const groupFrames = 16
 
-// stage is one source on its way through the pipeline. One goroutine reads and another does all the rest: handing
-// packets from core to core brought nothing where it was tried, see docs/performance.md.
+// stage is one source on its way through the pipeline. It all happens in one goroutine: handing bytes or packets from
+// core to core was slower where it was measured, see docs/performance.md.
 type stage struct {
 	a        *Analyzer
 	guard    func(fn func()) error
@@ -64,26 +64,25 @@ func (a *Analyzer) Add(ctx context.Context, name string, source capture.Source) 
 
 // run takes batch after batch until the source ends or breaks, or nobody wants more.
 func (s *stage) run(ctx context.Context, source capture.Source) (broken, err error) {
-	r := readAhead(ctx, source, s.a.batches[:])
-	defer r.close()
+	if s.a.batch.Frames == nil {
+		s.a.batch.Frames = make([]capture.Frame, 0, batchFrames)
+	}
+	meter, metered := source.(progressor)
 	for s.vanished == nil {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f, more := <-r.full
-		switch {
-		case !more: // ctx is done
-			return nil, ctx.Err()
-		case errors.Is(f.err, io.EOF):
+		if err := source.Next(&s.a.batch); errors.Is(err, io.EOF) {
 			return nil, nil
-		case f.err != nil:
-			return f.err, nil
+		} else if err != nil {
+			return err, nil
 		}
-		s.a.meter(f.progress)
-		if err := s.take(f.batch.Frames); err != nil {
+		if metered {
+			s.a.meter(meter.Progress())
+		}
+		if err := s.take(s.a.batch.Frames); err != nil {
 			return nil, err
 		}
-		r.free <- f.batch
 	}
 	return nil, nil
 }
