@@ -108,7 +108,10 @@ func (w *Writer) flush(b []byte) error {
 
 // WriteFrame appends a frame. It uses Data, Time, HasTime, OriginalLength (0: the length of Data) and, in pcapng,
 // Interface. A pcapng frame of interface 0 without a time becomes a simple packet block; a pcap record must have one.
-func (w *Writer) WriteFrame(f *capture.Frame) error {
+func (w *Writer) WriteFrame(f *capture.Frame) error { return w.WriteCommented(f) }
+
+// WriteCommented is WriteFrame with comments on the frame, which only pcapng can bear.
+func (w *Writer) WriteCommented(f *capture.Frame, comments ...string) error {
 	if len(f.Data) > MaxFrame {
 		return fmt.Errorf("write capture: frame of %d bytes is longer than %d", len(f.Data), MaxFrame)
 	}
@@ -117,7 +120,7 @@ func (w *Writer) WriteFrame(f *capture.Frame) error {
 		original = uint32(len(f.Data))
 	}
 	if w.format == FormatPcapng {
-		return w.packetBlock(f, original)
+		return w.packetBlock(f, original, comments)
 	}
 	if !f.HasTime {
 		return fmt.Errorf("write capture: frame without a time: %w", ErrTime)

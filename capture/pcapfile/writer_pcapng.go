@@ -102,11 +102,11 @@ func (w *Writer) WriteStatistics(index uint32, time int64, received, dropped *ui
 	return w.end(append(b, 0, 0, 0, 0))
 }
 
-func (w *Writer) packetBlock(f *capture.Frame, original uint32) error {
+func (w *Writer) packetBlock(f *capture.Frame, original uint32, comments []string) error {
 	if int(f.Interface) >= len(w.clocks) {
 		return fmt.Errorf("write capture: frame of interface %d of %d", f.Interface, len(w.clocks))
 	}
-	if !f.HasTime && f.Interface == 0 {
+	if !f.HasTime && f.Interface == 0 && len(comments) == 0 {
 		if snap := w.snap; uint64(len(f.Data)) != uint64(min(original, snap)) {
 			return fmt.Errorf("write capture: a simple packet block tells no captured length, so it must be the lesser of the original (%d) and the snap length (%d), not %d",
 				original, snap, len(f.Data))
@@ -125,7 +125,14 @@ func (w *Writer) packetBlock(f *capture.Frame, original uint32) error {
 	b = w.order.AppendUint32(b, uint32(ticks))
 	b = w.order.AppendUint32(b, uint32(len(f.Data)))
 	b = w.order.AppendUint32(b, original)
-	return w.end(pad(append(b, f.Data...)))
+	b = pad(append(b, f.Data...))
+	for _, c := range comments {
+		b = w.option(b, optionComment, []byte(c[:min(len(c), math.MaxUint16)]))
+	}
+	if len(comments) > 0 {
+		b = append(b, 0, 0, 0, 0) // opt_endofopt
+	}
+	return w.end(b)
 }
 
 func (w *Writer) begin(kind uint32) []byte {

@@ -82,3 +82,20 @@ func TestWriterRefusesWhatItCannotTell(t *testing.T) {
 	require.Error(t, ng.WriteFrame(&capture.Frame{Data: make([]byte, 10), OriginalLength: 64}), "a simple packet block of 10 of 64 bytes")
 	require.Error(t, ng.AddInterface(WriterInterface{Resolution: 20}))
 }
+
+func TestWriterKeepsComments(t *testing.T) {
+	var file bytes.Buffer
+	w, err := NewWriter(&file, FormatPcapng, WriterOptions{})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteCommented(&capture.Frame{Data: []byte{1, 2, 3, 4, 5}, HasTime: true, Time: 7}, "one", "a second one"))
+	require.NoError(t, w.WriteFrame(&capture.Frame{Data: []byte{6}, HasTime: true, Time: 8}))
+	s, err := New(bytes.NewReader(file.Bytes()), "commented", Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	var batch capture.Batch
+	require.NoError(t, s.Next(&batch))
+	require.Len(t, batch.Frames, 2)
+	assert.Equal(t, []string{"one", "a second one"}, s.Comments(1))
+	assert.Empty(t, s.Comments(2))
+	assert.Equal(t, []byte{1, 2, 3, 4, 5}, batch.Frames[0].Data)
+}
