@@ -100,6 +100,9 @@ const (
 
 var databaseName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
+// ValidDatabase tells whether a database may have this name: a letter or an underscore, then up to 63 of these and digits.
+func ValidDatabase(name string) bool { return databaseName.MatchString(name) }
+
 func (c Config) withDefaults() (Config, error) {
 	if c.Address == "" {
 		return c, errors.New("no address of a ClickHouse server is given")
@@ -107,7 +110,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Database == "" {
 		c.Database = "rocelens"
 	}
-	if !databaseName.MatchString(c.Database) {
+	if !ValidDatabase(c.Database) {
 		return c, fmt.Errorf("%q is no name for the database: letters, digits and underscores are", c.Database)
 	}
 	if c.Account.User == "" {

@@ -18,7 +18,9 @@ import (
 	"github.com/rocelens/rocelens/store/embedded"
 )
 
-func TestServiceIsWatchedAndInterruptedTwice(t *testing.T) {
+// buildService makes the two programs of the service and returns their folder.
+func buildService(t *testing.T) string {
+	t.Helper()
 	if _, err := embedded.FindLibrary(""); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -30,7 +32,27 @@ func TestServiceIsWatchedAndInterruptedTwice(t *testing.T) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
+	return programs
+}
 
+// timeout(1), for one, sends SIGTERM to the process and again to its group.
+func TestServiceEndsInOrderWhenItIsTerminatedTwice(t *testing.T) {
+	service := exec.Command(filepath.Join(buildService(t), "rocelens"), "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir())
+	var said bytes.Buffer
+	service.Stderr = &said
+	stdout, err := service.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, service.Start())
+	_, err = bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, service.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, service.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, service.Wait(), "%s", said.String())
+	require.Contains(t, said.String(), "stopped serving")
+}
+
+func TestServiceIsWatchedAndInterruptedTwice(t *testing.T) {
+	programs := buildService(t)
 	service := exec.Command(filepath.Join(programs, "rocelens"), "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir())
 	said, err := service.StderrPipe()
 	require.NoError(t, err)

@@ -67,7 +67,8 @@ func main() {
 	os.Exit(code)
 }
 
-// interruptible is a context that ends with the first signal to end. The second ends the program there and then.
+// interruptible is a context that ends with the first signal to end. A Ctrl-C after it ends the program there and then;
+// another SIGTERM does not, since timeout(1) and others send it to the process and again to its group.
 func interruptible(stderr io.Writer, exit func(int)) context.Context {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -75,7 +76,9 @@ func interruptible(stderr io.Writer, exit func(int)) context.Context {
 	go func() {
 		<-signals
 		cancel()
-		<-signals
+		for <-signals != syscall.SIGINT {
+			continue
+		}
 		fmt.Fprintln(stderr, "rocelens: ended at once by the second signal, without waiting for what was still to end")
 		exit(exitInterrupted)
 	}()

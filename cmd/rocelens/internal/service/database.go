@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 
 	"github.com/rocelens/rocelens/server"
 	"github.com/rocelens/rocelens/store"
@@ -22,8 +23,8 @@ type database struct {
 
 // options are those of a ClickHouse server of the user's own.
 func (d *Database) options() (store.Config, error) {
-	host, _, err := net.SplitHostPort(d.Address)
-	if err != nil {
+	host, ok := hostOf(d.Address)
+	if !ok {
 		return store.Config{}, fmt.Errorf("--clickhouse %s: write it as HOST:PORT, for instance 127.0.0.1:9000", d.Address)
 	}
 	config := store.Config{
@@ -31,7 +32,11 @@ func (d *Database) options() (store.Config, error) {
 		Account: store.Account{User: d.User, Password: d.Password},
 		Reader:  store.Account{User: d.Reader, Password: d.ReaderPassword},
 	}
-	if config.HTTPAddress == "" {
+	if d.HTTPAddress != "" {
+		if _, ok := hostOf(d.HTTPAddress); !ok {
+			return store.Config{}, fmt.Errorf("--clickhouse-http %s: write it as HOST:PORT, for instance 127.0.0.1:8123", d.HTTPAddress)
+		}
+	} else {
 		port := "8123"
 		if d.TLS {
 			port = "8443"
@@ -54,6 +59,16 @@ func (d *Database) options() (store.Config, error) {
 		return config, fmt.Errorf("--clickhouse-ca %s: there is no PEM certificate in it", d.CAFile)
 	}
 	return config, nil
+}
+
+// hostOf is the host of HOST:PORT, if it is that.
+func hostOf(address string) (string, bool) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", false
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	return host, err == nil && number > 0
 }
 
 // openDatabase starts a database if none is given, connects to it and brings its tables up to date.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/server"
+	"github.com/rocelens/rocelens/store"
 	"github.com/rocelens/rocelens/store/embedded"
 	"github.com/rocelens/rocelens/web"
 )
@@ -23,6 +24,15 @@ const (
 func Check(config Config) error {
 	if _, _, err := net.SplitHostPort(config.Listen); err != nil {
 		return fmt.Errorf("--listen %s: write it as HOST:PORT, for instance 127.0.0.1:8790", config.Listen)
+	}
+	if config.Workers < 0 {
+		return fmt.Errorf("--workers %d: write 1 or more, or 0 for one per two CPUs", config.Workers)
+	}
+	if config.UploadExpiry < 0 {
+		return fmt.Errorf("--upload-expiry %s: write a time that is to come, for instance 24h", config.UploadExpiry)
+	}
+	if name := config.Database.Name; name != "" && !store.ValidDatabase(name) {
+		return fmt.Errorf("--clickhouse-database %s: write letters, digits and underscores", name)
 	}
 	if config.Database.Address != "" {
 		_, err := config.Database.options()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,11 @@ func TestWhatKeepsTheServiceFromStarting(t *testing.T) {
 		{"no port", service.Config{Listen: "127.0.0.1", DataDir: t.TempDir()}, "--listen 127.0.0.1: write it as HOST:PORT"},
 		{"not of this machine", service.Config{Listen: "192.0.2.1:0", DataDir: t.TempDir()}, "192.0.2.1:0 is not an address of this machine"},
 		{"data is a file", service.Config{Listen: "127.0.0.1:0", DataDir: file}, file + " is not a directory: choose another with --data"},
+		{"workers below none", service.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Workers: -5}, "--workers -5: write 1 or more, or 0"},
+		{"expiry in the past", service.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), UploadExpiry: -time.Hour}, "--upload-expiry -1h0m0s: write a time that is to come"},
+		{"no name of a database", service.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Database: service.Database{Name: "a-b"}}, "--clickhouse-database a-b: write letters, digits and underscores"},
+		{"no address of HTTP", service.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Database: service.Database{Address: "127.0.0.1:1", HTTPAddress: "http://ch"}}, "--clickhouse-http http://ch: write it as HOST:PORT"},
+		{"a URL for an address", service.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Database: service.Database{Address: "http://ch"}}, "--clickhouse http://ch: write it as HOST:PORT"},
 		{"library is missing", service.Config{Listen: "127.0.0.1:0", DataDir: t.TempDir(), Database: service.Database{Library: missing}}, "make"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
