@@ -8,7 +8,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
+	"github.com/therootcompany/xz"
 )
 
 // unpack returns a reader of what the compressed stream holds, up to the limit of opts. Its errors are a *damageError or
@@ -29,9 +29,7 @@ func unpack(raw *bufio.Reader, kind content, opts Options) (io.ReadCloser, error
 			u.r, u.close = d, d.Close
 		}
 	case contentXZ:
-		if err = checkXZ(raw); err == nil {
-			u.r, err = xz.NewReader(source)
-		}
+		u.r, err = xz.NewReader(source, maxDictionary)
 	default:
 		err = errors.ErrUnsupported
 	}
@@ -86,12 +84,16 @@ func (u *unpacker) explain(err error) error {
 		return err
 	case u.raw.err != nil:
 		return u.raw.err
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, xz.ErrBuf):
 		return &damageError{fmt.Sprintf("the %s data ends before its end", u.name)}
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
 		return &damageError{fmt.Sprintf("the checksum of the %s data is wrong", u.name)}
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return &damageError{fmt.Sprintf("the zstd data asks for a window of more than %d bytes", maxDictionary*2)}
+	case errors.Is(err, xz.ErrMemlimit):
+		return &damageError{fmt.Sprintf("the xz data asks for a dictionary of more than %d bytes", maxDictionary)}
+	case errors.Is(err, xz.ErrOptions), errors.Is(err, xz.ErrUnsupportedCheck):
+		return &damageError{fmt.Sprintf("the xz data is packed in a way that is not read here (%v)", err)}
 	default:
 		return &damageError{fmt.Sprintf("the %s data is damaged (%v)", u.name, err)}
 	}
@@ -177,36 +179,4 @@ func (g *gzipMembers) member() error {
 		g.z.Multistream(false)
 		return nil
 	}
-}
-
-// checkXZ refuses a dictionary too large to be allocated on a stranger's word. It looks at the first block, whose
-// header follows the 12 bytes of the stream header (xz file format 1.0.4, sections 3.1 and 5.3.1).
-func checkXZ(raw *bufio.Reader) error {
-	const streamHeader, lzma2 = 12, 0x21
-	b, err := raw.Peek(streamHeader + 64)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if len(b) < streamHeader+2 || b[streamHeader] == 0 {
-		return nil // cut, or without blocks: the decoder says so
-	}
-	flags := b[streamHeader+1]
-	b = b[streamHeader+2:]
-	for _, present := range [...]byte{0x40, 0x80} { // compressed and uncompressed size
-		for present&flags != 0 && len(b) > 0 {
-			more := b[0]&0x80 != 0
-			b = b[1:]
-			if !more {
-				break
-			}
-		}
-	}
-	if len(b) < 3 || b[0] != lzma2 || b[1] != 1 {
-		return nil
-	}
-	size := uint64(2|b[2]&1) << (b[2]/2 + 11)
-	if size > maxDictionary {
-		return &damageError{fmt.Sprintf("the xz data asks for a dictionary of %d bytes, more than is given (%d)", size, maxDictionary)}
-	}
-	return nil
 }

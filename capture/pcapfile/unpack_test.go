@@ -3,7 +3,9 @@ package pcapfile
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"testing"
 	"testing/iotest"
@@ -122,16 +124,32 @@ func TestBombsAreBounded(t *testing.T) {
 	}
 }
 
+// greedyXZ makes a file of compressedXZ ask for a dictionary of 4 GiB, with a right checksum.
+func greedyXZ(t *testing.T, file []byte) []byte {
+	t.Helper()
+	const streamHeader, lzma2 = 12, 0x21 // xz file format 1.0.4, sections 2.1.1 and 5.3.1
+	header := file[streamHeader : streamHeader+(int(file[streamHeader])+1)*4]
+	at := bytes.Index(header, []byte{lzma2, 1})
+	require.Positive(t, at)
+	header[at+2] = 40
+	sum := len(header) - 4
+	binary.LittleEndian.PutUint32(header[sum:], crc32.ChecksumIEEE(header[:sum]))
+	return file
+}
+
+// What a stranger's file asks for must never be allocated, in whichever of its streams it asks.
 func TestDictionaryOfXZIsBounded(t *testing.T) {
 	t.Parallel()
-	file := compressedXZ(t, written(t, FormatPcap, WriterOptions{}, someFrames(10)...), 1<<20)
-	// The dictionary's size is the byte after the LZMA2 filter's id and length.
-	at := bytes.Index(file[12:40], []byte{0x21, 1})
-	require.Positive(t, at)
-	file[12+at+2] = 40 // 4 GiB
-	_, err := New(bytes.NewReader(file), "bomb", Options{})
+	plain := written(t, FormatPcap, WriterOptions{}, someFrames(10)...)
+	_, err := New(bytes.NewReader(greedyXZ(t, compressedXZ(t, plain, 1<<20))), "bomb", Options{})
 	require.ErrorIs(t, err, ErrDamaged)
-	require.ErrorContains(t, err, "asks for a dictionary of")
+	require.ErrorContains(t, err, "asks for a dictionary of more than 67108864 bytes")
+
+	half := len(plain) / 2
+	file := append(compressedXZ(t, plain[:half], 1<<20), greedyXZ(t, compressedXZ(t, plain[half:], 1<<20))...)
+	c := readBytes(t, file)
+	assert.NotEmpty(t, c.Frames)
+	assert.Contains(t, c.Report.Fault, "asks for a dictionary of more than 67108864 bytes")
 }
 
 func TestErrorOfTheFileIsNotHidden(t *testing.T) {
