@@ -38,3 +38,18 @@ type damageError struct{ text string }
 
 func (d *damageError) Error() string { return d.text }
 func (d *damageError) Unwrap() error { return ErrDamaged }
+
+// byteCount and haveBytes are "1 byte" or "n bytes", and what goes on with a verb.
+func byteCount(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+func haveBytes(n int) string {
+	if n == 1 {
+		return "1 byte is"
+	}
+	return byteCount(n) + " are"
+}

@@ -150,8 +150,8 @@ func readPacket(f io.ReaderAt, size int64, ref FrameRef, i *IndexInterface, sect
 		return packet{}, err
 	}
 	kind, total := load32(head[:], section.BigEndian), int64(load32(head[4:], section.BigEndian))
-	padded := (total + 3) &^ 3
-	if !isPacketBlock(kind) || total < blockOverhead || total > maxPacketBlock || padded > size-ref.Offset {
+	padded := min((total+3)&^3, size-ref.Offset) // the last block of a file may lack its padding
+	if !isPacketBlock(kind) || total < blockOverhead || total > maxPacketBlock || total > size-ref.Offset {
 		return packet{}, fmt.Errorf("%w: a block of type 0x%08x and %d bytes is no packet", ErrReference, kind, total)
 	}
 	block := make([]byte, padded)

@@ -163,6 +163,9 @@ func peek(r *bufio.Reader) (content, error) {
 	if kind := sniff(head); kind != contentUnknown {
 		return kind, nil
 	}
+	if startsMagic(head) {
+		return contentUnknown, fmt.Errorf("%w (%s there)", ErrShortHeader, haveBytes(len(head)))
+	}
 	head, err = r.Peek(sniffLength)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return contentUnknown, err

@@ -13,6 +13,7 @@ type packet struct {
 	original uint32
 	ticks    uint64
 	drops    uint64 // packets lost since the one before, where the block tells
+	lacks    uint32 // bytes of a simple packet block that should be in it and are not
 	fcs      uint8  // bytes; 0: the interface tells
 	timed    bool
 	comments []byte // the options, when there are comments among them
@@ -45,8 +46,9 @@ func parsePacket(kind uint32, body []byte, big bool, snap uint32) (packet, error
 			return packet{}, errShortBlock
 		}
 		p := packet{original: load32(body, big)}
-		n := min(uint64(p.original), uint64(snap), uint64(len(body)-4))
-		p.data = body[4 : 4+n : 4+n]
+		whole := min(p.original, snap)
+		n := min(uint64(whole), uint64(len(body)-4))
+		p.data, p.lacks = body[4:4+n:4+n], whole-uint32(n)
 		return p, frameLength(uint32(n))
 	}
 	if len(body) < enhancedHeaderLength {
@@ -97,6 +99,11 @@ func (p *packet) options(kind uint32, all []byte, big bool) {
 		}
 		b = rest
 	}
+}
+
+// optionsCut tells whether what nextOption left is more than the end of options.
+func optionsCut(b []byte, big bool) bool {
+	return len(b) > 0 && (len(b) < optionHeaderLength || load16(b, big) != optionEnd)
 }
 
 // nextOption takes one option off b. It reports false at the end of options or where they are cut.

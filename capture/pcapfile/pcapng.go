@@ -126,6 +126,9 @@ func (s *Source) step(frames []capture.Frame) ([]capture.Frame, bool) {
 		return frames, true
 	}
 	if !in.fill(int(size)) {
+		if int64(len(in.rest())) >= total { // the last block, whose padding was never written
+			return s.block(frames, kind, total, int(total))
+		}
 		s.cut(kind, size, in.offset(), len(in.rest()), len(frames))
 	}
 	return frames, true
@@ -230,7 +233,7 @@ func (s *Source) endPcapng(kept int) {
 		return
 	}
 	s.ended = true
-	s.fault(at, kept, fmt.Sprintf("%d bytes at byte %d, the end of the file, are too few for a block%s", len(rest), at, s.why()))
+	s.fault(at, kept, fmt.Sprintf("%s at byte %d, the end of the file, too little for a block%s", byteCount(len(rest)), at, s.why()))
 }
 
 // block reads a block that is wholly in the window: total bytes by its own word, size with padding.
@@ -249,9 +252,17 @@ func (s *Source) block(frames []capture.Frame, kind uint32, total int64, size in
 		s.note(in.offset(), fmt.Sprintf("the %s gives its length as %d bytes before and %d after its body; the first was believed", blockName(kind), total, trailer))
 		block = in.rest()[:size:size] // the window may have moved
 	}
-	size = len(block)
+	if n := len(block); n < size { // written without padding, or with padding that its length leaves out
+		if len(frames) > 0 && in.r != nil {
+			return frames, false
+		}
+		if s.believable(n) || !s.believable(size) {
+			size = n
+		}
+		block = in.rest()[:n:n]
+	}
 	at := in.offset()
-	body := block[8 : size-4 : size-4]
+	body := block[8 : len(block)-4 : len(block)-4]
 	in.pos += size
 	switch {
 	case kind == blockSection:
@@ -285,7 +296,7 @@ func (s *Source) believable(size int) bool {
 		_, ok := byteOrder(b)
 		return ok
 	}
-	return blockKnown(kind) && total >= blockOverhead && total <= maxBlock && total%4 == 0
+	return blockKnown(kind) && total >= blockOverhead && total <= maxBlock
 }
 
 func blockKnown(kind uint32) bool {
@@ -339,6 +350,9 @@ func (s *Source) packetBlock(frames []capture.Frame, kind uint32, body []byte, a
 	}
 	number := s.ng.first + p.local
 	i := &s.index.Interfaces[number]
+	if p.lacks != 0 {
+		s.note(at, fmt.Sprintf("a simple packet block has %s less than its packet was captured with; what is there was taken", byteCount(int(p.lacks))))
+	}
 	frames = append(frames, capture.Frame{
 		Data: p.data, Number: s.number(len(frames)), Offset: at, OriginalLength: p.original,
 		Interface: number, LinkType: i.LinkType, FCSLength: i.FCSLength,

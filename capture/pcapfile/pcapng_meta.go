@@ -72,6 +72,9 @@ func (s *Source) interfaceBlock(body []byte, at int64) {
 			x.TimeOffset = int64(load64(value, ng.big))
 		}
 	}
+	if optionsCut(options, ng.big) {
+		s.note(at, fmt.Sprintf("the options of interface %d are longer than their block; those that fit were taken", len(s.interfaces)))
+	}
 	c := clock{}
 	if x.Resolution.Valid() {
 		c = newClock(x.Resolution, x.TimeOffset)

@@ -3,6 +3,7 @@ package pcapfile
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -57,6 +58,18 @@ func sniff(b []byte) content {
 	default:
 		return contentUnknown
 	}
+}
+
+// startsMagic tells whether b, of fewer than four bytes, may be all that is left of a file that is read here.
+func startsMagic(b []byte) bool {
+	if len(b) >= 4 {
+		return false
+	}
+	magics := [][]byte{magicGzip, magicZstd, magicXZ, binary.BigEndian.AppendUint32(nil, blockSection)}
+	for _, m := range [...]uint32{magicMicro, magicNano, magicModified} {
+		magics = append(magics, binary.BigEndian.AppendUint32(nil, m), binary.LittleEndian.AppendUint32(nil, m))
+	}
+	return slices.ContainsFunc(magics, func(m []byte) bool { return bytes.HasPrefix(m, b) })
 }
 
 // isSkippableFrame sees zstd's skippable frames, with which pzstd begins its files.
