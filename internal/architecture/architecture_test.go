@@ -21,6 +21,7 @@ var forbidden = map[string][]string{
 	"replay/roce":          {"capture"},
 	"analysis":             {"store", "server", "web", "cmd"},
 	"store":                {"capture", "analysis", "server", "web", "cmd"},
+	"store/spool":          {"dissector", "flow", "migrations"},
 	"migrations":           {"dissector", "capture", "flow", "analysis", "store", "server", "web", "cmd"},
 	"server":               {"capture", "analysis", "store", "cmd"},
 	"web":                  {"dissector", "capture", "flow", "analysis", "store", "server", "cmd"},
