@@ -28,7 +28,7 @@ var (
 // VerifyICRC computes the invariant CRC of a decoded packet and compares it with the one on the wire.
 //
 // The answer is ICRCUndetermined when the packet was cut, fragmented or not decoded up to its end, when IPv6
-// extension headers stand before UDP, and when it does not match but the ICRC or the IPv4 total length is zero
+// extension headers stand before UDP, and when it does not match but the ICRC or the length in the IP header is zero
 // (captured before the NIC filled it in), there are IPv4 options, some of which routers change, or the switch says
 // that it cut its mirrored copy, whose lengths it may have made to fit.
 func VerifyICRC(p *Packet) ICRCState {
@@ -60,10 +60,19 @@ func verifyICRC(p *Packet) (ICRCState, uint32) {
 	switch {
 	case computed == received:
 		return ICRCGood, 0
-	case received == 0, p.Network.Options, p.Tunnel.Truncated, p.Network.Version == 4 && binary.BigEndian.Uint16(p.Data[start+2:]) == 0:
+	case received == 0, p.Network.Options, p.Tunnel.Truncated, (p.Protocol == ProtocolRoCEv2 || p.Protocol == ProtocolMRC) && p.lengthless(start):
 		return ICRCUndetermined, 0
 	}
 	return ICRCBad, computed ^ received
+}
+
+// lengthless tells whether the length in the IP header at that offset is zero.
+func (p *Packet) lengthless(at int) bool {
+	const ofIPv4, ofIPv6 = 2, 4
+	if p.Network.Version == 4 {
+		return binary.BigEndian.Uint16(p.Data[at+ofIPv4:]) == 0
+	}
+	return binary.BigEndian.Uint16(p.Data[at+ofIPv6:]) == 0
 }
 
 // coverage is the offset of the first header that the ICRC covers, or -1.

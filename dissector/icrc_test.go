@@ -98,10 +98,14 @@ func TestICRCUndeterminedAccusesNobody(t *testing.T) {
 		{"first fragment", edited(data, func(b []byte) { b[20] = 0x20 })},
 		{"IPv4 options", options},
 		{"IPv6 extension header", extension},
+		{"IPv4 length left to the NIC", edited(data, func(b []byte) { b[16], b[17] = 0, 0 })},
+		{"IPv6 length left to the NIC", edited(mustBuild(t, six(dataFrame(infiniband.RCSendOnly, 64))), func(b []byte) { b[18], b[19] = 0, 0 })},
 	} {
 		var p dissector.Packet
 		meta := metaOf(c.data)
-		meta.OriginalLength = 1000
+		if c.name == "cut" {
+			meta.OriginalLength = 1000
+		}
 		if err := dissector.Decode(c.data, meta, &p); err != nil {
 			t.Errorf("%s: %v %v", c.name, err, p.Fault)
 		}

@@ -100,7 +100,8 @@ var metaRoCEReasons = [...]Reason{
 // verifyMetaRoCE is VerifyICRC for a packet of a MetaRoCE profile.
 func verifyMetaRoCE(p *Packet) ICRCState {
 	end, udp := int(p.ICRCOffset), p.last(LayerUDP)
-	if end == 0 || udp < 0 || end+icrcLength > min(int(p.CapturedEnd), len(p.Data)) || p.Network.Fragment || p.routed() {
+	if end == 0 || udp < 0 || end+icrcLength > min(int(p.CapturedEnd), len(p.Data)) || p.Network.Fragment ||
+		(p.Network.Version == 6 && p.Network.Options) { // a routing header changes the destination
 		return ICRCUndetermined
 	}
 	computed, ok := ComputeMetaRoCEICRC(p)

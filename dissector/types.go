@@ -88,7 +88,7 @@ type ChecksumState uint8
 
 // Checksum verdicts.
 const (
-	ChecksumNotCheckable ChecksumState = iota // no UDP, cut, fragmented, or behind a source route
+	ChecksumNotCheckable ChecksumState = iota // no UDP, cut, fragmented, or behind options that hide an address
 	ChecksumAbsent                            // sent as zero: not computed
 	ChecksumRight
 	ChecksumWrong

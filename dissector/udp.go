@@ -75,44 +75,6 @@ func (d *decoder) neighbour(protocol Protocol, reason Reason) error {
 // wellKnown tells whether a port is a server's. Zero, which NICs use as source port of a CNP, is not.
 func wellKnown(port uint16) bool { return port != 0 && port < 1024 }
 
-// UDPChecksum tells whether the checksum of the innermost UDP header is right. RoCEv2 senders are free to
-// leave it out, and most do.
-func UDPChecksum(p *Packet) ChecksumState {
-	at := p.last(LayerUDP)
-	if at < 1 || p.Network.Fragment || p.isOuter(at) {
-		return ChecksumNotCheckable
-	}
-	if p.UDP.Checksum == 0 {
-		return ChecksumAbsent
-	}
-	start := int(p.Layers[at].Offset)
-	end := start + int(p.UDP.Length)
-	if p.UDP.Length < udpLength || end > min(int(p.CapturedEnd), len(p.Data)) || p.routed() {
-		return ChecksumNotCheckable
-	}
-	var sum uint64
-	if p.Network.Version == 4 {
-		sum = add16(sum, p.Network.Source[12:])
-		sum = add16(sum, p.Network.Destination[12:])
-	} else {
-		sum = add16(sum, p.Network.Source[:])
-		sum = add16(sum, p.Network.Destination[:])
-	}
-	sum += protocolUDP + uint64(p.UDP.Length)
-	sum = add16(sum, p.Data[start:end])
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
-	}
-	if sum == 0xffff {
-		return ChecksumRight
-	}
-	return ChecksumWrong
-}
-
-// routed tells whether an extension header stands between the innermost IPv6 header and its UDP header that
-// may be a routing header: the checksum is over the last of its addresses then.
-func (p *Packet) routed() bool { return p.Network.Version == 6 && p.Network.Options }
-
 // isOuter tells whether another packet stands behind a layer.
 func (p *Packet) isOuter(at int) bool {
 	for _, l := range p.Layers[at+1 : min(p.LayerCount, MaxLayers)] {
@@ -133,16 +95,4 @@ func (p *Packet) last(t LayerType) int {
 		}
 	}
 	return -1
-}
-
-// add16 adds big-endian 16-bit words; an odd last byte is the upper half of one.
-func add16(sum uint64, b []byte) uint64 {
-	for len(b) >= 2 {
-		sum += uint64(binary.BigEndian.Uint16(b))
-		b = b[2:]
-	}
-	if len(b) == 1 {
-		sum += uint64(b[0]) << 8
-	}
-	return sum
 }
