@@ -70,6 +70,11 @@ func TestStacks(t *testing.T) {
 	}
 	zeroLength := slices.Clone(four)
 	zeroLength[2], zeroLength[3] = 0, 0
+	fromEight := f
+	fromEight.Source = netip.MustParseAddr("8.0.1.1")
+	pseudowire := func(first byte) []byte {
+		return overEthernet(0x8847, build.MPLS(nil, []uint32{20}, edited(framed, func(b []byte) { copy(b, []byte{first, 0x59, 0x9f, 0x12, 0x34, 0x56}) })))
+	}
 	srh := func(next byte) []byte {
 		return cat([]byte{next, 2, 4, 0, 0, 0, 0, 0}, make([]byte, 16))
 	}
@@ -141,6 +146,14 @@ func TestStacks(t *testing.T) {
 		{name: "GENEVE of another version", data: datagram(9, 6081, cat([]byte{0x40, 0}, 0x0800, 0, 0x0100, four)), layers: "Ethernet IPv4 UDP", err: dissector.ErrUnsupported, icrc: 3},
 		{name: "MPLS in UDP", data: datagram(9, 6635, build.MPLS(nil, []uint32{20}, four)), layers: "Ethernet IPv4 UDP MPLS IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
 		{name: "MPLS pseudowire", data: overEthernet(0x8847, build.MPLS(nil, []uint32{20, 21}, cat(0, 0, framed))), layers: "Ethernet MPLS MPLS MPLS Ethernet IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
+		{name: "MPLS pseudowire without control word", data: pseudowire(0x0c), layers: "Ethernet MPLS Ethernet IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
+		{name: "MPLS pseudowire without control word, like IPv4", data: pseudowire(0x48), layers: "Ethernet MPLS Ethernet IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
+		{name: "MPLS pseudowire without control word, like IPv6", data: pseudowire(0x68), layers: "Ethernet MPLS Ethernet IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
+		{name: "MPLS pseudowire without control word, like neither", data: pseudowire(0xb8), layers: "Ethernet MPLS Ethernet IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
+		{name: "MPLS with an IPv4 address like an ethertype", data: overEthernet(0x8847, build.MPLS(nil, []uint32{20}, mustBuild(t, fromEight)[14:])), layers: "Ethernet MPLS IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
+		{name: "MPLS with entropy label", data: overEthernet(0x8847, build.MPLS(nil, []uint32{20, 7, 99999}, four)), layers: "Ethernet MPLS MPLS MPLS IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
+		{name: "MPLS associated channel", data: overEthernet(0x8847, build.MPLS(nil, []uint32{20, 13}, cat(0x1000, 7, make([]byte, 20)))), layers: "Ethernet MPLS MPLS", tunnel: dissector.LayerMPLS, depth: 1, err: dissector.ErrUnsupported, icrc: 3},
+		{name: "MPLS in GRE in MPLS", data: overEthernet(0x8847, build.MPLS(nil, []uint32{20}, v4.AppendIP(nil, 47, cat(0, 0x8847, build.MPLS(nil, []uint32{30}, four))))), layers: "Ethernet MPLS IPv4 GRE MPLS IPv4 UDP BTH", tunnel: dissector.LayerMPLS, depth: 3, icrc: 1},
 		{name: "MPLS in IP", data: over4(137, build.MPLS(nil, []uint32{20}, sixFrame[14:])), layers: "Ethernet IPv4 MPLS IPv6 UDP BTH", tunnel: dissector.LayerMPLS, depth: 1, icrc: 1},
 		{name: "iWARP", data: over4(6, make([]byte, 12), []byte{0x50, 0x18}, 0, 0, 0, "MPA ID Req Frame", make([]byte, 4)), layers: "Ethernet IPv4 TCP", err: dissector.ErrUnsupported, icrc: 3},
 		{name: "TCP", data: over4(6, make([]byte, 12), []byte{0x50, 0x18}, 0, 0, 0, "GET / HTTP/1.1\r\n"), layers: "Ethernet IPv4 TCP", err: dissector.ErrNotRDMA, icrc: 3},

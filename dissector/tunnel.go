@@ -193,6 +193,9 @@ func (d *decoder) erspan() error {
 		frameIP           = 2
 	)
 	if !d.has(length2) {
+		if d.has(1) && d.data[d.off]>>4 == version3 {
+			return d.short(LayerERSPAN3, length3)
+		}
 		return d.short(LayerERSPAN2, length2)
 	}
 	b := d.data[d.off:]
@@ -242,8 +245,7 @@ func (d *decoder) erspan() error {
 	return d.fail(ErrUnsupported, LayerERSPAN3, ReasonTunnelPayload)
 }
 
-// mpls reads a label stack (RFC 3032). What follows is told by its first nibble: IP, or the control word of
-// an Ethernet pseudowire (RFC 4448).
+// mpls reads a label stack (RFC 3032) and what follows it.
 func (d *decoder) mpls() error {
 	const length, bottom = 4, 0x100
 	outermost := uint32(0)
@@ -268,22 +270,62 @@ func (d *decoder) mpls() error {
 	if !d.enter(LayerMPLS, outermost) {
 		return d.tooDeep(LayerMPLS)
 	}
+	return d.labelled()
+}
+
+// labelled goes on behind a label stack, which does not say what it carries. The first nibble tells IP and the control
+// word of an Ethernet pseudowire (RFC 4928, section 3; RFC 4448, section 4.6). A pseudowire may be without one, and
+// then the frame's own ethertype vouches for it.
+func (d *decoder) labelled() error {
+	const controlWord = 4
 	if !d.has(1) {
 		return d.short(LayerUnknown, 1)
 	}
 	switch d.data[d.off] >> 4 {
 	case 4:
-		return d.ipv4()
+		if header := int(d.data[d.off]&0xf) * 4; !d.bare(0) || header >= ipv4Length && d.carries(2, header, 0) {
+			return d.ipv4()
+		}
 	case 6:
-		return d.ipv6()
+		if !d.bare(0) || d.carries(4, 0, ipv6Length) {
+			return d.ipv6()
+		}
 	case 0:
-		if !d.has(length) {
-			return d.short(LayerUnknown, length)
+		if !d.bare(0) || d.bare(controlWord) {
+			if !d.has(controlWord) {
+				return d.short(LayerUnknown, controlWord)
+			}
+			if !d.push(LayerMPLS, controlWord) {
+				return d.full(LayerMPLS)
+			}
 		}
-		if !d.push(LayerMPLS, length) {
-			return d.full(LayerMPLS)
+	default:
+		if !d.bare(0) {
+			return d.fail(ErrUnsupported, LayerUnknown, ReasonTunnelPayload)
 		}
-		return d.ethernet()
 	}
-	return d.fail(ErrUnsupported, LayerUnknown, ReasonTunnelPayload)
+	return d.ethernet()
+}
+
+// carries tells whether the length that stands at a place in the next header is no less than it should be, and fits
+// with more bytes into what is left of the packet.
+func (d *decoder) carries(at, least, more int) bool {
+	if !d.has(at + 2) {
+		return false
+	}
+	n := int(binary.BigEndian.Uint16(d.data[d.off+at:]))
+	return n >= least && n+more <= d.end-d.off
+}
+
+// bare tells whether n bytes from here an Ethernet header stands whose ethertype can lead to RDMA.
+func (d *decoder) bare(n int) bool {
+	if !d.has(n + ethernetLength) {
+		return false
+	}
+	switch t := binary.BigEndian.Uint16(d.data[d.off+n+ethernetLength-2:]); t {
+	case etherTypeIPv4, etherTypeIPv6, EtherTypeRoCEv1, etherTypeMPLS:
+		return true
+	default:
+		return isVLAN(t)
+	}
 }

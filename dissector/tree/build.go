@@ -58,10 +58,10 @@ type builder struct {
 	root   *Node
 	layers []dissector.Layer
 
-	at            int  // first byte that no node covers
-	faulted       bool // the fault has its node
-	next          next // what the last header says of what follows
-	bottomOfStack bool // the last MPLS entry was the bottom of its stack
+	at       int  // first byte that no node covers
+	faulted  bool // the fault has its node
+	next     next // what the last header says of what follows
+	stackEnd int  // offset behind the last MPLS label stack, 0 when there is none
 }
 
 // next is what a header announces as its payload.

@@ -1,13 +1,16 @@
 package tree_test
 
 import (
+	"net/netip"
 	"path/filepath"
 	"regexp"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/build"
 	"github.com/rocelens/rocelens/dissector/internal/framefile"
 	"github.com/rocelens/rocelens/dissector/tree"
 )
@@ -28,4 +31,57 @@ func TestLengthsOfCutPackets(t *testing.T) {
 	require.Contains(t, whole, "len=1024")
 	require.Equal(t, whole, lengths("ct-snap54.pcap"))
 	require.Equal(t, whole, lengths("ct-snap64.pcap"))
+}
+
+// Of a header that the capture cut, the fields that are there are shown.
+func TestFieldsOfCutHeadersAreShown(t *testing.T) {
+	packet := labelFrame(t, func(f *build.Frame) { f.NoEthernet = true })
+	mac := [6]byte{2, 0, 0, 0, 0, 2}
+	v6 := build.IP{Source: netip.MustParseAddr("2001:db8::1"), Destination: netip.MustParseAddr("2001:db8::2")}
+	route := build.SegmentRouting{Segments: []netip.Addr{v6.Destination}, Tag: 7}
+	mirrored := build.ERSPAN3{Session: 5}
+	for name, c := range map[string]struct {
+		data  []byte
+		cut   int
+		field string
+		value any
+	}{
+		"label stack":                {build.Ethernet(nil, mac, mac, 0x8847, build.MPLS(nil, []uint32{20, 21}, packet)), 14 + 4 + 3, "mpls.label", uint64(21)},
+		"segment route":              {build.Ethernet(nil, mac, mac, 0x86dd, route.WrapIP(nil, v6, packet)), 14 + 40 + 5, "ipv6.routing.type", uint64(4)},
+		"segment route, its segment": {build.Ethernet(nil, mac, mac, 0x86dd, route.WrapIP(nil, v6, packet)), 14 + 40 + 10, "ipv6.routing.srh.tag", uint64(7)},
+		"hop-by-hop options":         {build.Ethernet(nil, mac, mac, 0x86dd, v6.AppendIP(nil, 0, []byte{17, 0, 1, 4, 0, 0, 0, 0})), 14 + 40 + 4, "ipv6.extension.nxt", uint64(17)},
+		"ERSPAN III":                 {build.Ethernet(nil, mac, mac, 0x0800, mirrored.Wrap(nil, labelA, 1, packet)), 14 + 20 + 8 + 4, "erspan.spanid", uint64(5)},
+	} {
+		root, _ := treeOf(c.data[:c.cut], dissector.Meta{LinkType: dissector.LinkTypeEthernet, OriginalLength: uint32(len(c.data))})
+		last := root.Children[len(root.Children)-1]
+		assert.Equal(t, c.value, find(t, last, c.field).Value, name)
+		assert.NotNil(t, find(t, last, "rocelens.truncated"), name)
+		checkTree(t, c.data[:c.cut], root)
+	}
+}
+
+// A label stack within another is no control word of the first, which has been left.
+func TestLabelStacksInEachOtherAreTwo(t *testing.T) {
+	mac := [6]byte{2, 0, 0, 0, 0, 2}
+	packet := labelFrame(t, func(f *build.Frame) { f.NoEthernet = true })
+	inner := append([]byte{0, 0, 0x88, 0x47}, build.MPLS(nil, []uint32{30}, packet)...) // behind a GRE header
+	root, _ := treeOf(build.Ethernet(nil, mac, mac, 0x8847, build.MPLS(nil, []uint32{20}, labelA.AppendIP(nil, 47, inner))), dissector.Meta{LinkType: dissector.LinkTypeEthernet})
+	var labels []any
+	root.Walk(func(n *tree.Node) bool {
+		require.NotEqual(t, "pwethcw", n.Field)
+		if n.Field == "mpls.label" {
+			labels = append(labels, n.Value)
+		}
+		return true
+	})
+	require.Equal(t, []any{uint64(20), uint64(30)}, labels)
+}
+
+// Whoever asks from a neighbour's port gets his answer, which is not that neighbour.
+func TestAnswersOfServersAreNamedByThem(t *testing.T) {
+	for _, port := range []uint16{4789, 4793, 4794, 4971} {
+		answer := build.Ethernet(nil, labelB, labelB, 0x0800, labelA.AppendUDP(nil, 53, port, make([]byte, 4)))
+		_, line := treeOf(answer, dissector.Meta{LinkType: dissector.LinkTypeEthernet})
+		assert.Equal(t, "DNS", line.Protocol, port)
+	}
 }

@@ -111,10 +111,10 @@ func fixedLayer(t dissector.LayerType) bool {
 		dissector.LayerVXLAN, dissector.LayerGENEVE, dissector.LayerGRE, dissector.LayerERSPAN2, dissector.LayerERSPAN3,
 		dissector.LayerGRH, dissector.LayerLRH, dissector.LayerBTH, dissector.LayerRDETH, dissector.LayerDETH,
 		dissector.LayerXRCETH, dissector.LayerRETH, dissector.LayerAtomicETH, dissector.LayerAETH, dissector.LayerAtomicAckETH,
-		dissector.LayerFETH, dissector.LayerCNP, dissector.LayerMetaRoCE:
+		dissector.LayerFETH, dissector.LayerCNP, dissector.LayerMetaRoCE, dissector.LayerMPLS, dissector.LayerIPv6Extension, dissector.LayerSRv6:
 		return true
-	case dissector.LayerNone, dissector.LayerNull, dissector.LayerMPLS, dissector.LayerIPv6Extension, dissector.LayerFragment,
-		dissector.LayerICMP, dissector.LayerERSPAN1, dissector.LayerSRv6, dissector.LayerImmDt, dissector.LayerIETH,
+	case dissector.LayerNone, dissector.LayerNull, dissector.LayerFragment,
+		dissector.LayerICMP, dissector.LayerERSPAN1, dissector.LayerImmDt, dissector.LayerIETH,
 		dissector.LayerMAD, dissector.LayerPayload, dissector.LayerPad, dissector.LayerICRC, dissector.LayerTrailer,
 		dissector.LayerFCS, dissector.LayerUnknown:
 	}
@@ -258,8 +258,13 @@ func (b *builder) lastType() dissector.LayerType {
 	return b.layers[len(b.layers)-1].Type
 }
 
-// udpName names what a UDP datagram carries by either port.
+// udpName names what a UDP datagram carries by either port. One from a server's port is an answer to somebody whose own
+// port means nothing.
 func udpName(destination, source uint64) string {
+	const firstDynamic = 1024
+	if name := udpPortName(source); name != "" && source < firstDynamic {
+		return name
+	}
 	if name := udpPortName(destination); name != "" && destination != dissector.PortRoCEv2 {
 		return name
 	}

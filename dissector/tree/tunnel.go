@@ -186,8 +186,7 @@ func (b *builder) erspan3(l dissector.Layer) *Node {
 // mpls reads a label stack entry (RFC 3032) or, behind the bottom of the stack, the control word of an
 // Ethernet pseudowire (RFC 4448).
 func (b *builder) mpls(l dissector.Layer) *Node {
-	if b.bottomOfStack {
-		b.bottomOfStack = false
+	if b.stackEnd != 0 && int(l.Offset) == b.stackEnd {
 		g := b.group("Pseudowire control word", "pwethcw", l)
 		g.hex("Flags", "", 0, 2)
 		g.uint("Sequence number", "pwethcw.sequence_number", 2, 2)
@@ -196,7 +195,9 @@ func (b *builder) mpls(l dissector.Layer) *Node {
 	g := b.group("MPLS", "mpls", l)
 	g.bits("Label", "mpls.label", 0, 20)
 	g.bits("Traffic class", "mpls.exp", 20, 3)
-	b.bottomOfStack = g.flag("Bottom of stack", "mpls.bottom", 23).Value == true
+	if g.flag("Bottom of stack", "mpls.bottom", 23).Value == true {
+		b.stackEnd = l.End()
+	}
 	g.uint("Time to live", "mpls.ttl", 3, 1)
 	if g.has(0, 4) {
 		g.node.Meaning = fmt.Sprintf("label %d", g.value(0, 4)>>12)
