@@ -63,8 +63,12 @@ func (b *builder) faulty(rest dissector.Layer) *Node {
 		n := b.layer(rest)
 		if errors.Is(b.err, dissector.ErrTruncated) {
 			name := rest.Type.String()
-			if rest.Type == dissector.LayerMetaRoCE {
+			switch rest.Type {
+			case dissector.LayerMetaRoCE:
 				name = metaRoCEName(b.p)
+			case dissector.LayerUnknown, dissector.LayerIPv6Extension, dissector.LayerSRv6:
+				name = n.Name
+			default:
 			}
 			why.Meaning = fmt.Sprintf("%s cut by the capture after %s", name, byteCount(n.Length))
 			why.Value = why.Meaning
@@ -92,15 +96,26 @@ func (b *builder) faulty(rest dissector.Layer) *Node {
 // partlyReadable tells whether the fields of the header at fault can be shown as far as they are there.
 func (b *builder) partlyReadable() bool {
 	f := b.p.Fault
+	signed := f.Layer == dissector.LayerUnknown && b.next.isIP && b.next.protocol == protocolAH
 	switch {
-	case !fixedLayer(f.Layer):
+	case !fixedLayer(f.Layer) && !signed:
 		return false
 	case errors.Is(b.err, dissector.ErrTruncated):
 		return true
 	}
 	// Where BTH or UDP are too short for what follows, they themselves were read.
-	tooShort := f.Reason == dissector.ReasonTooShort && b.lastType() != f.Layer
+	tooShort := f.Reason == dissector.ReasonTooShort && (b.lastType() != f.Layer || b.another())
 	return tooShort || f.Reason == dissector.ReasonMACControl
+}
+
+// another tells whether the header at fault follows one of its own kind in which it can be.
+func (b *builder) another() bool {
+	switch b.p.Fault.Layer {
+	case dissector.LayerEthernet, dissector.LayerVLAN, dissector.LayerIPv4, dissector.LayerIPv6, dissector.LayerIPv6Extension:
+		return int(b.p.Fault.Offset) >= b.layers[len(b.layers)-1].End()
+	default:
+		return false
+	}
 }
 
 // fixedLayer tells whether the fields of a header can be shown one by one although its end is missing.

@@ -166,6 +166,8 @@ func (b *builder) whyUndetermined() string {
 		return "the packet was not decoded up to its end"
 	case at+size > len(b.p.Data):
 		return "cut by the capture"
+	case at+size > int(b.p.CapturedEnd):
+		return "a header around the packet ends before it"
 	case b.p.Network.Version == 6 && b.p.Network.Options:
 		return "IPv6 extension headers"
 	case binary.BigEndian.Uint32(b.p.Data[at:]) == 0:
@@ -174,6 +176,18 @@ func (b *builder) whyUndetermined() string {
 		return "IPv4 options, which routers may change"
 	case b.p.Tunnel.Truncated:
 		return "the switch says that it cut its copy"
+	case b.lengthless():
+		return "the length in the IP header is zero, captured before the NIC filled it in"
 	}
 	return "a covered field may have been rewritten"
+}
+
+// lengthless tells whether the innermost IP header leaves its length out.
+func (b *builder) lengthless() bool {
+	const lengthOfIPv4, lengthOfIPv6 = 2, 4
+	if i := b.last(dissector.LayerIPv4); b.p.Network.Version == 4 && i >= 0 {
+		return binary.BigEndian.Uint16(b.p.Data[int(b.layers[i].Offset)+lengthOfIPv4:]) == 0
+	}
+	i := b.last(dissector.LayerIPv6)
+	return i >= 0 && binary.BigEndian.Uint16(b.p.Data[int(b.layers[i].Offset)+lengthOfIPv6:]) == 0
 }

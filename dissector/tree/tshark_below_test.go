@@ -1,12 +1,15 @@
 package tree_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/infiniband"
 )
 
 // deliberateBelow are the differences in link layers, tunnels, IP and UDP, and in packets that are not RDMA.
@@ -15,16 +18,18 @@ var deliberateBelow = []difference{
 		"The length of a GENEVE option", "in bytes, with its header", "as on the wire, in words of four bytes",
 		"RFC 8926, section 3.5",
 		inGenerated,
-		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
-			return p.Tunnel.Depth > 0 && field == "geneve.option.length"
+		func(_ *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return field == "geneve.option.length"
 		},
 	},
 	{
-		"The outer tag of two", "fields of ieee8021ad", "a VLAN tag like the other",
+		"A tag of 802.1ad", "fields of ieee8021ad", "a VLAN tag like the other",
 		"IEEE 802.1Q-2018, clause 9.3: S-tags and C-tags have one layout",
-		inCaptures | inGenerated,
+		inCaptures | inGenerated | inDamaged,
 		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
-			return p.Ethernet.VLANCount > 1 && strings.HasPrefix(field, "vlan.")
+			return strings.HasPrefix(field, "vlan.") && (p.Ethernet.VLANCount > 1 || slices.ContainsFunc(p.Layers[:], func(l dissector.Layer) bool {
+				return l.Type == dissector.LayerVLAN && bytes.Equal(p.Data[l.Offset-2:l.Offset], []byte{0x88, 0xa8})
+			}))
 		},
 	},
 	{
@@ -92,11 +97,39 @@ var deliberateBelow = []difference{
 		},
 	},
 	{
-		"GRE of version 1", "its header, PPP and what it carries", "that the version is not supported",
-		"RFC 2637: the version is PPTP's, a tunnel for dial-in hosts",
-		inCaptures,
+		"GRE, GENEVE and ERSPAN of a version that is not decoded", "the header, as if it were of version 0, and what it carries", "that the version is not supported",
+		"RFC 2637: GRE of version 1 is PPTP's, a tunnel for dial-in hosts; RFC 8926, section 3.4: packets of an unknown version are dropped",
+		inCaptures | inDamaged,
+		func(p *dissector.Packet, err error, _ string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrUnsupported) && p.Fault.Reason == dissector.ReasonTunnelVersion
+		},
+	},
+	{
+		"Ethernet behind MPLS without a control word", "bytes, IP, or a control word, by the first nibble", "the frame, when its ethertype can lead to RDMA",
+		"RFC 4448, section 4.6: the control word is optional",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return strings.HasPrefix(field, "pwethcw.") || row[field] == "" && slices.ContainsFunc(p.Layers[:], func(l dissector.Layer) bool {
+				return l.Type == dissector.LayerEthernet && l.Offset > 0 && slices.ContainsFunc(p.Layers[:], func(m dissector.Layer) bool {
+					return m.Type == dissector.LayerMPLS && m.End() == int(l.Offset) && p.Data[m.Offset+2]&1 != 0
+				})
+			})
+		},
+	},
+	{
+		"VXLAN without the flag that its VNI is valid", "VXLAN and what it carries", "UDP that is not RDMA",
+		"RFC 7348, section 5: the flag must be set",
+		inDamaged,
 		func(p *dissector.Packet, err error, _ string, row map[string]string) bool {
-			return errors.Is(err, dissector.ErrUnsupported) && p.Fault.Reason == dissector.ReasonTunnelVersion && row["gre.flags.version"] == "1"
+			return errors.Is(err, dissector.ErrNotRDMA) && p.Fault.Reason == dissector.ReasonUDPPort && row["vxlan.vni"] != ""
+		},
+	},
+	{
+		"Reserved bits of GENEVE", "whether one is set", "the six bits",
+		"RFC 8926, section 3.4",
+		inDamaged,
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return field == "geneve.flags.reserved" && row[field] == "1"
 		},
 	},
 	{
@@ -106,7 +139,22 @@ var deliberateBelow = []difference{
 		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
 			const longest = 0xffff
 			n, err := strconv.Atoi(row["ip.len"])
-			return err == nil && (n > longest || (field == "ip.len" && p.Fault.Reason == dissector.ReasonTooShort))
+			if (err == nil && n > longest) || (field == "ip.len" && p.Fault.Reason == dissector.ReasonTooShort) {
+				return true
+			}
+			return field == "ip.len" && slices.ContainsFunc(p.Layers[:], func(l dissector.Layer) bool {
+				return l.Type == dissector.LayerIPv4 && p.Data[l.Offset+2] == 0 && p.Data[l.Offset+3] == 0
+			})
+		},
+	},
+	{
+		"IPv6 lengths of 0 without a jumbo payload option", "malformed, without UDP", "what the frame carries",
+		"Linux BIG TCP takes the option away; the fields that are there are what was sent",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return row["_ws.malformed"] != "" && (row[field] == "" || field == "eth.trailer") && slices.ContainsFunc(p.Layers[:], func(l dissector.Layer) bool {
+				return l.Type == dissector.LayerIPv6 && p.Data[l.Offset+4] == 0 && p.Data[l.Offset+5] == 0
+			})
 		},
 	},
 	{
@@ -126,11 +174,13 @@ var deliberateBelow = []difference{
 		},
 	},
 	{
-		"An ethertype of 0", "a type", "the length of an 802.3 frame",
-		"IEEE 802.3, clause 3.2.6: a value below 0x600 is a length",
-		inCaptures,
+		"An ethertype of 0, or from 1,501 to 1,535", "a type, or nothing", "the length of an 802.3 frame",
+		"IEEE 802.3, clause 3.2.6: a value below 0x600 is no type",
+		inCaptures | inDamaged,
 		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
-			return p.Ethernet.EtherType == 0 && (field == "eth.type" || field == "eth.len")
+			const longest, firstType = 1500, 0x600
+			t := p.Ethernet.EtherType
+			return (t == 0 || t > longest && t < firstType) && (field == "eth.type" || field == "eth.len")
 		},
 	},
 	{
@@ -146,7 +196,53 @@ var deliberateBelow = []difference{
 		"RFC 791, section 3.1, and RFC 8200, section 3: with another version or a shorter header the fields are others",
 		inCaptures,
 		func(p *dissector.Packet, err error, field string, _ map[string]string) bool {
-			return errors.Is(err, dissector.ErrMalformed) && p.Fault.Reason != dissector.ReasonTooShort && !strings.HasPrefix(field, "infiniband.")
+			switch p.Fault.Reason {
+			case dissector.ReasonUDPLength, dissector.ReasonGRHVersion, dissector.ReasonIPVersion, dissector.ReasonIPHeaderLength, dissector.ReasonIPTotalLength:
+				return true
+			default:
+				return errors.Is(err, dissector.ErrMalformed) && p.Fault.Reason != dissector.ReasonTooShort && !strings.HasPrefix(field, "infiniband.")
+			}
+		},
+	},
+	{
+		"Extension headers of IPv6 in IPv4", "their fields, and what follows", "another IP protocol",
+		"RFC 8200, section 4: they stand behind an IPv6 header",
+		inDamaged,
+		func(p *dissector.Packet, err error, field string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrNotRDMA) && p.Network.Version == 4 && (strings.HasPrefix(field, "ipv6.") || strings.HasPrefix(field, "ah."))
+		},
+	},
+	{
+		"A segment route that contradicts itself", "malformed, without what follows", "its fields and what follows",
+		"RFC 8754, section 4.3.1: only the router that it is addressed to has to judge it",
+		inDamaged,
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return strings.Contains(row["_ws.malformed"], "IPv6 Routing") && row[field] == ""
+		},
+	},
+	{
+		"Bytes behind the end of a packet by its UDP or GRH length", "nothing, or of a GRH the packet", "a trailer",
+		"RFC 768, and IBTA volume 1, section 8.3: the length is the packet's",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			for i, l := range p.Layers[:p.LayerCount] {
+				within := int(p.Network.TotalLength) + int(p.Layers[max(i-1, 0)].Offset)
+				switch {
+				case l.Type == dissector.LayerUDP && p.Network.Version != 0 && int(l.Offset)+int(p.UDP.Length) < within && field == "eth.trailer",
+					l.Type == dissector.LayerGRH && int(l.Offset)+int(p.Network.TotalLength) < len(p.Data) && (strings.HasPrefix(field, "infiniband.") || field == "eth.trailer"):
+					return true
+				}
+			}
+			return false
+		},
+	},
+	{
+		"A packet whose length passes the end of the frame or packet around it", "as if it ended there, with an ICRC; or malformed, and the rest a trailer", "cut: its fields up to there, and no ICRC",
+		"a mirror or tunnel that cuts a copy leaves such lengths; of the ICRC nothing is there",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			lacks := int(p.ICRCOffset) != 0 && int(p.ICRCOffset)+infiniband.ICRCLength > int(p.CapturedEnd)
+			return lacks && (field == "infiniband.invariant.crc" || field == "eth.trailer" || row[field] == "")
 		},
 	},
 	{

@@ -2,12 +2,18 @@ package tree_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/mad"
 )
+
+// management tells whether a field is of a management datagram.
+func management(field string) bool {
+	return strings.HasPrefix(field, "infiniband.mad.") || strings.HasPrefix(field, "infiniband.cm.")
+}
 
 // deliberateTransport are the differences in InfiniBand's headers and in what decides that there are any.
 var deliberateTransport = []difference{
@@ -90,6 +96,74 @@ var deliberateTransport = []difference{
 		inLinks,
 		func(_ *dissector.Packet, err error, field string, _ map[string]string) bool {
 			return errors.Is(err, dissector.ErrUnsupported) && field == "infiniband.variant.crc"
+		},
+	},
+	{
+		"Padding behind a packet whose opcode is not decoded", "nothing", "padding",
+		"IEEE 802.3, clause 3.2.8: it is the frame's",
+		inDamaged,
+		func(_ *dissector.Packet, err error, field string, _ map[string]string) bool {
+			return errors.Is(err, dissector.ErrUnsupported) && field == "eth.padding"
+		},
+	},
+	{
+		"Bytes behind the headers of an opcode that has no payload", "nothing, and no ICRC", "payload and ICRC",
+		"IBTA volume 1, section 7.8: the ICRC stands at the end of every packet",
+		inDamaged,
+		func(p *dissector.Packet, err error, field string, _ map[string]string) bool {
+			return err == nil && !p.BTH.Opcode.CarriesPayload() && p.PayloadLength > 0 && field == "infiniband.invariant.crc"
+		},
+	},
+	{
+		"An unreliable datagram to another QP than 0 and 1, from QP 1", "a management datagram", "payload",
+		"IBTA volume 1, section 3.9: management comes to QP 0 and QP 1",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.BTH.Opcode.Service() == infiniband.ServiceUD && p.BTH.DestinationQP > infiniband.GeneralServicesQP && management(field)
+		},
+	},
+	{
+		"Datagrams to QP 1 that are no unreliable ones", "management datagrams, or malformed", "payload",
+		"IBTA volume 1, section 3.9: QP 1 is one of unreliable datagrams",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return p.BTH.Opcode.Service() != infiniband.ServiceUD && p.BTH.DestinationQP == infiniband.GeneralServicesQP &&
+				(management(field) || (row[field] == "" && behindBTH(field)))
+		},
+	},
+	{
+		"Communication management of another class version than 2, or another method than Send", "the message that the attribute has in version 2, sent", "the common header and data",
+		"IBTA volume 1, section 16.7: the class has version 2 and one method",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			var h mad.Header
+			_, err := h.Decode(p.Payload())
+			return err == nil && h.Message() == mad.MessageNone && management(field)
+		},
+	},
+	{
+		"Management datagrams of other classes, or of another length than 256 bytes", "nothing of it, no ICRC, or data up to the end", "the fields that are there, data of 232 bytes, and the ICRC",
+		"IBTA volume 1, section 13.4.2: a management datagram has 256 bytes",
+		inDamaged,
+		func(p *dissector.Packet, err error, field string, row map[string]string) bool {
+			return err == nil && slices.ContainsFunc(p.Layers[:], func(l dissector.Layer) bool { return l.Type == dissector.LayerMAD }) &&
+				(field == "infiniband.invariant.crc" || field == "infiniband.mad.data" || strings.HasSuffix(field, ".private") || (management(field) && row[field] == ""))
+		},
+	},
+	{
+		"The first fragment of a datagram", "its last four bytes as the ICRC", "payload, and that no ICRC is there",
+		"IBTA volume 1, annex A17: the ICRC stands at the end of the datagram",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Network.Fragment && field == "infiniband.invariant.crc"
+		},
+	},
+	{
+		"An opcode whose headers do not fit before the ICRC", "headers, read from the ICRC", "bytes, and that the packet is malformed",
+		"IBTA volume 1, section 7.8: the last four bytes of a packet are its ICRC",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
+			return p.Fault.Reason == dissector.ReasonTooShort && p.Fault.Layer == dissector.LayerBTH && behindBTH(field)
 		},
 	},
 	{

@@ -90,6 +90,7 @@ func (b *builder) geneve(l dissector.Layer) *Node {
 
 // gre reads a GRE header with the fields that its flags announce (RFC 2784, RFC 2890).
 func (b *builder) gre(l dissector.Layer) *Node {
+	const sourceRouteEntry = 4 // without its routing information (RFC 1701)
 	g := b.group("GRE", "gre", l)
 	flags := g.sub("Flags and version", "gre.flags_and_version", 0, 2)
 	flags.node.Value = g.value(0, 2)
@@ -118,7 +119,15 @@ func (b *builder) gre(l dissector.Layer) *Node {
 		g.uint("Sequence number", "gre.sequence_number", at, 4)
 		at += 4
 	}
-	g.rest("Routing", "gre.routing.information", at)
+	for routing && g.has(at, sourceRouteEntry) {
+		n := sourceRouteEntry + int(g.value(at+3, 1))
+		e := g.sub("Source route entry", "gre.routing", at, min(n, len(g.data)-at))
+		e.uint("Address family", "gre.routing.address_family", 0, 2)
+		e.uint("Offset", "gre.routing.sre_offset", 2, 1)
+		e.uint("Length", "gre.routing.src_length", 3, 1)
+		e.rest("Routing information", "gre.routing.information", sourceRouteEntry)
+		at += n
+	}
 	return g.node
 }
 
@@ -174,8 +183,8 @@ func (b *builder) erspan3(l dissector.Layer) *Node {
 		granularity.Meaning = [...]string{"100 µs", "100 ns", "IEEE 1588", "by the platform"}[g.value(11, 1)>>1&3]
 		g.node.Meaning = fmt.Sprintf("mirrored copy, session %d, %s", g.value(2, 2)&0x3ff, direction.Meaning)
 	}
-	if g.has(header, 8) {
-		platform := g.sub("Platform header", "erspan.platform", header, 8)
+	if len(g.data) > header {
+		platform := g.sub("Platform header", "erspan.platform", header, len(g.data)-header)
 		platform.bits("Platform ID", "erspan.platid", 0, 6)
 		platform.bits("Platform data", "", 6, 26)
 		platform.hex("Platform data", "", 4, 4)
