@@ -47,6 +47,7 @@ type peer struct {
 	handler   handler
 	start     time.Time
 	receivers []*receiver
+	rejecting []*socket // the same sockets, from which answers to strangers leave
 	joinedIn  bool
 	buffer    int
 	polls     []unix.PollFd
@@ -112,6 +113,7 @@ func (p *peer) openSockets() error {
 			return err
 		}
 		p.receivers = append(p.receivers, newReceiver(fd, local, joined, 8192+2*datagramRoom))
+		p.rejecting = append(p.rejecting, &socket{fd: fd, local: local})
 		p.polls = append(p.polls, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 		p.joinedIn, p.buffer = joined, buffer
 	}
@@ -325,7 +327,7 @@ func (p *peer) output(d *metaroce.Datagram) {
 	if mr0.Decode(d.Payload, &p.decoded) == nil {
 		p.counts.add(p.counts.out[p.decoded.CH.DestConnID], true, &p.decoded, d)
 	}
-	s := p.ports.find(d.Source)
+	s := p.socket(d.Source)
 	if s == nil { // the address is gone: as if the network had lost it
 		p.send.count.SendErrors++
 		return
@@ -344,6 +346,19 @@ func (p *peer) output(d *metaroce.Datagram) {
 	if f.copies > 0 && f.delay == 0 {
 		p.used++
 	}
+}
+
+// socket is what a datagram leaves from: of a path, or what receives, since who is rejected has no path. nil: it is gone.
+func (p *peer) socket(name netip.AddrPort) *socket {
+	if s := p.ports.find(name); s != nil {
+		return s
+	}
+	for _, s := range p.rejecting {
+		if s.local == name {
+			return s
+		}
+	}
+	return nil
 }
 
 func (p *peer) enqueue(s *socket, o outgoing) {

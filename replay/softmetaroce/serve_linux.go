@@ -69,17 +69,18 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(s.peer.run(ctx), s.peer.close())
 }
 
-// Slice implements metaroce.Memory: each transfer has a key of its own.
+// Slice implements metaroce.Memory: each transfer has a key of its own. What a peer may write it may read back, too, and
+// use for atomics.
 func (s *Server) Slice(rkey uint32, address uint64, length int, access metaroce.Access) ([]byte, error) {
 	x := s.byKey[rkey]
 	if x == nil {
 		return nil, metaroce.ErrAccess
 	}
-	memory, granted := x.memory, metaroce.AccessWrite
+	memory, granted := x.memory, metaroce.AccessWrite|metaroce.AccessRead|metaroce.AccessAtomic
 	if x.kind == metaroce.OperationRead {
 		memory, granted = x.source.bytes, metaroce.AccessRead
 	}
-	if access != granted || address > uint64(len(memory)) || uint64(length) > uint64(len(memory))-address {
+	if access&^granted != 0 || address > uint64(len(memory)) || uint64(length) > uint64(len(memory))-address {
 		return nil, metaroce.ErrAccess
 	}
 	return memory[address : address+uint64(length)], nil
