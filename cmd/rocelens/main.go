@@ -30,6 +30,7 @@ type commandLine struct {
 	Health       healthCommand       `cmd:"" help:"Ask a running service whether it and its database answer."`
 	Wireshark    wiresharkCommand    `cmd:"" help:"Teach Wireshark and tshark MetaRoCE, profile mr0."`
 	Softmetaroce softmetaroceCommand `cmd:"" help:"Be a MetaRoCE peer, profile mr0, over UDP sockets: serve transfers, or ask for one."`
+	Compliance   complianceCommand   `cmd:"" help:"Hold a live MetaRoCE implementation against the rules of profile mr0."`
 	Version      versionCommand      `cmd:"" help:"Print the version and how this binary was built."`
 }
 

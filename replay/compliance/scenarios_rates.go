@@ -1,0 +1,143 @@
+package compliance
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
+)
+
+func rateScenarios() []Scenario {
+	const aimd = "mr0, Sender: ECN-based AIMD [M]"
+	return []Scenario{
+		{
+			ID: "sender/window", Title: "has no more in flight than the receiver can track", Clause: "mr0, CONN.max_window; Connecting: the smaller of both [P]",
+			Checks: "connections with max_window 8 and 1, and a READ that is not acknowledged; no path may have more psns in flight",
+			run:    senderWindow,
+		},
+		{
+			ID: "sender/ce-cut", Title: "halves a path's window for a CE mark", Clause: aimd,
+			Checks: "a READ that fills the windows; all of a path is acknowledged with ce_count one higher; then at most half as many may be in flight there",
+			run:    func(x *attempt) { reaction(x, func(a *mr0.Packet) { a.ACKH.CECount++ }, 0, 2) },
+		},
+		{
+			ID: "sender/additive-increase", Title: "adds at most one packet to a path's window in a round trip", Clause: aimd,
+			Checks: "a READ that fills the windows; all of a path is acknowledged without a mark; then as many may be in flight there, or one more",
+			run:    func(x *attempt) { reaction(x, func(*mr0.Packet) {}, 1, 1) },
+		},
+		{
+			ID: "sender/loss-cut", Title: "halves a path's window for a loss", Clause: "mr0, Sender: a loss found by a gap cuts the same way [P]",
+			Checks: "a READ that fills the windows; all of a path but one packet is acknowledged; then at most half as many may be in flight there",
+			run:    senderLossCut,
+		},
+		{
+			ID: "sender/hint-obeyed", Title: "sends no faster than it is granted", Clause: "mr0, Sender: rate_hint bounds the sender [M]; (1 + hint_tolerance) × hint [P]",
+			Checks: "a READ of 700 packets whose ACKs all grant 20 Mbit/s; by the timestamps of the later ones the rate may be at most 22 Mbit/s",
+			run:    senderHintObeyed,
+		},
+	}
+}
+
+func senderWindow(x *attempt) {
+	for _, window := range []int{8, 1} {
+		c := x.hold(600, func(c *mr0.CONN) { c.MaxWindow = uint16(window) })
+		for path := range c.inbound {
+			held := 0
+			for _, p := range c.outstanding(path, c.inbound[path].first) {
+				if p.is(mr0.TypeReadResp) {
+					if held++; held > window {
+						x.fail(fmt.Sprintf("at most %s in flight on path %d", plural(window, "packet"), path), "one more", p)
+					}
+				}
+			}
+		}
+		x.send(c.farewell())
+	}
+}
+
+// full holds a READ that fills all windows, and returns a path with how many are in flight there.
+func full(x *attempt) (c *conn, path int, held []*packet) {
+	c = x.hold(4000)
+	path, held = c.busiest()
+	if len(held) < 6 {
+		x.undetermined("the target has only %s in flight on a path", plural(len(held), "packet"))
+	}
+	return c, path, held
+}
+
+// burst counts the new packets of a path that come behind an ACK.
+func (c *conn) burst(ack *packet, path int) (n int, last *packet) {
+	c.settle()
+	x := c.x
+	is := func(p *packet) bool { return fresh(p) && int(p.CH.PathID) == path }
+	for p := x.find(ack, is); p != nil; p = x.find(p, is) {
+		n++
+		last = p
+	}
+	return n, last
+}
+
+// reaction acknowledges a full path, and looks at how many packets come then: at most the window, divided, and one more.
+func reaction(x *attempt, change func(a *mr0.Packet), least, divisor int) {
+	c, path, held := full(x)
+	ack := c.ack(path, change)
+	ack.note(fmt.Sprintf("acknowledges all %d in flight on path %d", len(held), path))
+	n, last := c.burst(ack, path)
+	most := (len(held)+divisor-1)/divisor + 2 - divisor
+	switch {
+	case n > most:
+		x.fail(fmt.Sprintf("at most %s in flight, of %d before", plural(most, "packet"), len(held)), number(n), ack, last)
+	case n < least*len(held):
+		x.fail(fmt.Sprintf("at least %s in flight, as before", plural(len(held), "packet")), number(n), ack)
+	case n == 0:
+		x.fail("some packets, for all in flight was acknowledged", "none", ack)
+	}
+}
+
+func senderLossCut(x *attempt) {
+	c, path, held := full(x)
+	ack := c.leaveOut(path, held[len(held)-1], held[1])
+	ack.note(fmt.Sprintf("acknowledges all but one of %d in flight on path %d", len(held), path))
+	n, last := c.burst(ack, path)
+	if most := (len(held) + 1) / 2; n > most {
+		x.fail(fmt.Sprintf("at most %s in flight, of %d before", plural(most, "packet"), len(held)), number(n), ack, last)
+	}
+}
+
+func senderHintObeyed(x *attempt) {
+	const hint, skipped, count = 20, 150, 700
+	c := x.withMemory()
+	c.acknowledge = func(p *packet) {
+		c.ack(int(p.CH.PathID), func(a *mr0.Packet) { a.ACKH.RateHint = hint })
+	}
+	msn := c.next(1)
+	c.deliver(c.readRequest(controlPath, 1, msn, 0, count*c.mtu))
+	c.answer(1, msn, count*c.mtu)
+	var measured []*packet
+	for _, p := range x.responses(msn) {
+		if fresh(p) {
+			measured = append(measured, p)
+		}
+	}
+	if len(measured) < count/2 {
+		x.undetermined("most packets were sent again")
+	}
+	measured = measured[skipped:]
+	first, last := measured[0], measured[0]
+	bits := 0.0
+	const headers = 20 + 8 // IPv4 and UDP: what is the least that a packet has
+	for _, p := range measured {
+		bits += float64(8 * (len(p.data) + headers))
+		if mr0.PSNBefore(p.DH.Timestamp, first.DH.Timestamp) {
+			first = p
+		}
+		if mr0.PSNBefore(last.DH.Timestamp, p.DH.Timestamp) {
+			last = p
+		}
+	}
+	span := time.Duration(last.DH.Timestamp - first.DH.Timestamp)
+	bits -= float64(8 * (len(last.data) + headers))
+	if rate := bits / span.Seconds() / 1e6; rate > hint*1.1*1.02 {
+		x.fail("at most 22 Mbit/s", fmt.Sprintf("%.1f Mbit/s over %v", rate, span.Round(time.Microsecond)), first, last)
+	}
+}
