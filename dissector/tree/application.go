@@ -55,7 +55,9 @@ func applicationSummary(p *dissector.Packet) string {
 	b.application(n, l)
 	parts := []string{p.Meta.Application.String()}
 	for _, c := range n.Children {
-		if c.Field != "data" {
+		switch {
+		case c.Field == "data", c.Name == parts[0] && c.Meaning == "":
+		default:
 			parts = append(parts, named(c.Name, c.Meaning))
 		}
 	}
