@@ -65,6 +65,16 @@ type Replays interface {
 	ListDivergences(ctx context.Context, capture uuid.UUID, params api.ListDivergencesParams) (api.DivergenceList, error)
 }
 
+// Proofs reads single divergences and what proves them. One that the capture does not have is ErrNotFound.
+type Proofs interface {
+	Divergence(ctx context.Context, capture Account, id uint64) (api.DivergenceDetail, error)
+	// DivergencePackets returns what the capture's file at path holds of them; path may be empty when it is gone.
+	DivergencePackets(ctx context.Context, capture Account, path string, id uint64, around int) (api.Surroundings, error)
+	// Excerpt finds the packets, up to around of the connection before and after each that proves something, and returns the
+	// name of a pcapng file and what writes it.
+	Excerpt(ctx context.Context, capture Account, path string, id uint64, around int) (name string, write func(w io.Writer) error, err error)
+}
+
 // Packets reads the packets of captures.
 type Packets interface {
 	// ListPackets returns packets, described by what the capture's file at path holds; path may be empty when it is gone.

@@ -36,6 +36,7 @@ type Options struct {
 	Flows    Flows
 	Paths    Paths
 	Replays  Replays
+	Proofs   Proofs
 	Packets  Packets
 	Queries  Queries // nil: switched off, for QueriesOff
 	Database Database

@@ -46,6 +46,7 @@ func (s *Store) Rules(ctx context.Context, capture uuid.UUID) (rules []Rule, err
 
 // Divergence is a row of the table divergences.
 type Divergence struct {
+	ID           uint64     `ch:"id"` // tells it from the others of its capture; the same after another analysis that finds the same
 	ConnectionID uint64     `ch:"connection_id"`
 	Rule         string     `ch:"rule"`
 	Severity     string     `ch:"severity"`
@@ -61,6 +62,11 @@ type Divergence struct {
 	Source       string     `ch:"source"`
 	Next         string     `ch:"next"`
 }
+
+// divergenceID is made of what a divergence says, so that links to it outlive another analysis of the same file.
+const divergenceID = "sipHash64(t.connection_id, t.rule, toString(t.verdict), t.packets, t.sentence)"
+
+var divergenceColumns = strings.Replace(columnsOf(Divergence{}), "t.`id`", divergenceID, 1)
 
 // DivergenceQuery asks for divergences; zero fields ask for all.
 type DivergenceQuery struct {
@@ -100,19 +106,36 @@ func (s *Store) Divergences(ctx context.Context, capture uuid.UUID, query Diverg
 	if err := s.conn.QueryRow(ctx, "SELECT count()"+from, arguments...).Scan(&page.Total); err != nil {
 		return page, fmt.Errorf("count divergences: %w", err)
 	}
-	found, err := s.conn.Query(ctx, "SELECT "+columnsOf(Divergence{})+from+
-		" ORDER BY t.verdict, t.severity DESC, t.rule, t.time, t.connection_id, t.packets LIMIT "+strconv.Itoa(query.Limit)+" OFFSET "+strconv.Itoa(query.Offset),
-		arguments...)
+	page.Divergences, err = s.selectDivergences(ctx, from+" ORDER BY t.verdict, t.severity DESC, t.rule, t.time, t.connection_id, t.packets LIMIT "+
+		strconv.Itoa(query.Limit)+" OFFSET "+strconv.Itoa(query.Offset), arguments)
+	return page, err
+}
+
+// Divergence returns one divergence of a capture, or ErrNotFound.
+func (s *Store) Divergence(ctx context.Context, capture uuid.UUID, id uint64) (Divergence, error) {
+	found, err := s.selectDivergences(ctx, " FROM "+s.table(divergencesTable)+" AS t WHERE t.capture_id = {capture:UUID} AND "+divergenceID+" = "+
+		strconv.FormatUint(id, 10)+" LIMIT 1", []any{clickhouse.Named("capture", capture.String())})
 	if err != nil {
-		return page, fmt.Errorf("read divergences: %w", err)
+		return Divergence{}, err
+	}
+	if len(found) == 0 {
+		return Divergence{}, fmt.Errorf("divergence %d: %w", id, ErrNotFound)
+	}
+	return found[0], nil
+}
+
+func (s *Store) selectDivergences(ctx context.Context, rest string, arguments []any) (all []Divergence, err error) {
+	found, err := s.conn.Query(ctx, "SELECT "+divergenceColumns+rest, arguments...)
+	if err != nil {
+		return nil, fmt.Errorf("read divergences: %w", err)
 	}
 	defer closing(&err, found)
 	for found.Next() {
 		var row Divergence
 		if err := found.ScanStruct(&row); err != nil {
-			return page, fmt.Errorf("read divergences: %w", err)
+			return nil, fmt.Errorf("read divergences: %w", err)
 		}
-		page.Divergences = append(page.Divergences, row)
+		all = append(all, row)
 	}
-	return page, found.Err()
+	return all, found.Err()
 }

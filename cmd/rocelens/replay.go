@@ -15,11 +15,13 @@ import (
 const exitDiverges = 3
 
 type replayCommand struct {
-	Files  []string `arg:"" name:"file" help:"Captures (pcap, pcapng; gzip, zstd, xz), replayed one after the other as one; - is standard input."`
-	JSON   bool     `help:"Print JSON; its form is described in docs/json.md."`
-	JUnit  bool     `name:"junit" help:"Print a JUnit report: a test case for each rule."`
-	All    bool     `help:"Print undetermined places in full, too, and connections that conform."`
-	FailOn string   `default:"notice" enum:"notice,warning,error" help:"Exit with 3 for divergences of this severity and above: ${enum}."`
+	Files   []string `arg:"" name:"file" help:"Captures (pcap, pcapng; gzip, zstd, xz), replayed one after the other as one; - is standard input."`
+	JSON    bool     `help:"Print JSON; its form is described in docs/json.md."`
+	JUnit   bool     `name:"junit" help:"Print a JUnit report: a test case for each rule."`
+	All     bool     `help:"Print undetermined places in full, too, and connections that conform."`
+	Packets string   `placeholder:"DIR" help:"Write the packets that prove each divergence to DIR, one pcapng file a divergence, with comments that say what they prove; with --all, of undetermined places, too."`
+	Around  int      `default:"10" help:"With --packets: how many packets of the connection before and after each, ${default} by default."`
+	FailOn  string   `default:"notice" enum:"notice,warning,error" help:"Exit with 3 for divergences of this severity and above: ${enum}."`
 }
 
 // replayOutput takes what replay finds and prints it.
@@ -34,6 +36,12 @@ type replayOutput interface {
 func (c *replayCommand) Run(ctx context.Context, std *streams) error {
 	if c.JSON && c.JUnit {
 		return &exitError{exitUsage, errors.New("--json and --junit exclude each other")}
+	}
+	if c.Around < 0 {
+		return &exitError{exitUsage, errors.New("--around: it cannot be negative")}
+	}
+	if err := c.checkPackets(); err != nil {
+		return err
 	}
 	var out replayOutput
 	switch {
@@ -76,10 +84,19 @@ func (c *replayCommand) verdict(tallies *[finding.RuleCount]finding.Tally) error
 }
 
 func (c *replayCommand) run(ctx context.Context, std *streams, out replayOutput) (*analysis.Result, error) {
-	a := analysis.New(analysis.Config{Replay: out})
+	found := newProofs(out, c.All)
+	config, sinks := analysis.Config{Replay: out}, []any{}
+	if c.Packets != "" {
+		config.Replay, sinks = found, []any{found}
+	}
+	a := analysis.New(config, sinks...)
 	a.ExpectBytes(sizeOf(c.Files))
 	stop := showProgress(std, a)
-	files, err := addFiles(ctx, a, c.Files, func(name string) (*pcapfile.Source, error) { return openSource(name, std.In) })
+	files, err := addFiles(ctx, a, c.Files, func(name string) (*pcapfile.Source, error) {
+		source, err := openSource(name, std.In)
+		found.sources[name] = source
+		return source, err
+	})
 	stop()
 	if err != nil {
 		return nil, err
@@ -102,6 +119,11 @@ func (c *replayCommand) run(ctx context.Context, std *streams, out replayOutput)
 	for _, f := range files {
 		if f.Err == nil && f.Result.Report.Partial {
 			fmt.Fprintf(std.Err, "rocelens: %s is incomplete: %s\n", f.Name, f.Result.Report.Fault)
+		}
+	}
+	if c.Packets != "" {
+		if err := found.writePackets(ctx, c, files, std); err != nil {
+			return nil, err
 		}
 	}
 	return &result, out.write(std.Out, files, &result)

@@ -48,6 +48,30 @@ func (e CaptureStatus) Valid() bool {
 	}
 }
 
+// Defines values for DivergenceDetailVantage.
+const (
+	BetweenTheTwo    DivergenceDetailVantage = "between the two"
+	NearTheRequester DivergenceDetailVantage = "near the requester"
+	NearTheResponder DivergenceDetailVantage = "near the responder"
+	Unknown          DivergenceDetailVantage = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the DivergenceDetailVantage enum.
+func (e DivergenceDetailVantage) Valid() bool {
+	switch e {
+	case BetweenTheTwo:
+		return true
+	case NearTheRequester:
+		return true
+	case NearTheResponder:
+		return true
+	case Unknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldNodeSeverity.
 const (
 	FieldNodeSeverityError   FieldNodeSeverity = "error"
@@ -219,6 +243,45 @@ func (e MetaRoCEHandshake) Valid() bool {
 	case Requested:
 		return true
 	case Unseen:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PacketKind.
+const (
+	PacketKindAck      PacketKind = "ack"
+	PacketKindCnp      PacketKind = "cnp"
+	PacketKindControl  PacketKind = "control"
+	PacketKindData     PacketKind = "data"
+	PacketKindNak      PacketKind = "nak"
+	PacketKindOther    PacketKind = "other"
+	PacketKindResponse PacketKind = "response"
+	PacketKindRnr      PacketKind = "rnr"
+	PacketKindSack     PacketKind = "sack"
+)
+
+// Valid indicates whether the value is a known member of the PacketKind enum.
+func (e PacketKind) Valid() bool {
+	switch e {
+	case PacketKindAck:
+		return true
+	case PacketKindCnp:
+		return true
+	case PacketKindControl:
+		return true
+	case PacketKindData:
+		return true
+	case PacketKindNak:
+		return true
+	case PacketKindOther:
+		return true
+	case PacketKindResponse:
+		return true
+	case PacketKindRnr:
+		return true
+	case PacketKindSack:
 		return true
 	default:
 		return false
@@ -738,13 +801,33 @@ type CaptureList struct {
 // failed has no results (message says why); cancelled was stopped by a user.
 type CaptureStatus string
 
+// ConnectionPacket defines model for ConnectionPacket.
+type ConnectionPacket struct {
+	// Acknowledges of an ACK or NAK: the PSN that it names, of MetaRoCE the next one that is expected
+	Acknowledges *int64 `json:"acknowledges,omitempty"`
+
+	// End which end sent it, 0 or 1; null: neither
+	End *int `json:"end"`
+
+	// Kind What a packet is in the conversation of a connection. data: a request; response: an answer with data; sack: an ACK with selective
+	// acknowledgments; control: it sets a connection up, ends it, or probes a path.
+	Kind   PacketKind    `json:"kind"`
+	Packet PacketSummary `json:"packet"`
+
+	// Proof its place among the packets that prove the divergence, from 1
+	Proof *int `json:"proof"`
+}
+
 // Divergence defines model for Divergence.
 type Divergence struct {
 	// Address who did it
 	Address      string `json:"address"`
 	ConnectionId string `json:"connection_id"`
 	Expected     string `json:"expected"`
-	Next         string `json:"next"`
+
+	// Id tells it from the others of the capture
+	Id   string `json:"id"`
+	Next string `json:"next"`
 
 	// Packets numbers of the packets that prove it, in the order in which they make the point
 	Packets  []int64      `json:"packets"`
@@ -759,12 +842,43 @@ type Divergence struct {
 	Verdict  FoundVerdict `json:"verdict"`
 }
 
+// DivergenceDetail defines model for DivergenceDetail.
+type DivergenceDetail struct {
+	Divergence Divergence `json:"divergence"`
+
+	// Ends the two ends of the connection; none when the capture has no flow of it
+	Ends []End `json:"ends"`
+
+	// FlowIds the flows of the connection, at most two
+	FlowIds []string `json:"flow_ids"`
+
+	// Title what the rule asks for
+	Title string `json:"title"`
+
+	// Vantage where the connection was captured
+	Vantage DivergenceDetailVantage `json:"vantage"`
+
+	// VantageAt about where that is between the first end, 0, and the second, 1
+	VantageAt *float64 `json:"vantage_at"`
+}
+
+// DivergenceDetailVantage where the connection was captured
+type DivergenceDetailVantage string
+
 // DivergenceList defines model for DivergenceList.
 type DivergenceList struct {
 	Divergences []Divergence `json:"divergences"`
 
 	// Total those that match, of at most 16 a rule and connection
 	Total int64 `json:"total"`
+}
+
+// End defines model for End.
+type End struct {
+	Address string `json:"address"`
+
+	// Qp its QPN or connection id
+	Qp *int64 `json:"qp"`
 }
 
 // FieldNode A field of a packet, or a group of them. Offsets count from the first captured byte.
@@ -972,6 +1086,19 @@ type PacketDetail struct {
 	// Tree A field of a packet, or a group of them. Offsets count from the first captured byte.
 	Tree FieldNode `json:"tree"`
 }
+
+// PacketGap defines model for PacketGap.
+type PacketGap struct {
+	// After number of the packet before it
+	After int64 `json:"after"`
+
+	// Packets packets of the connection that were left out
+	Packets int64 `json:"packets"`
+}
+
+// PacketKind What a packet is in the conversation of a connection. data: a request; response: an answer with data; sack: an ACK with selective
+// acknowledgments; control: it sets a connection up, ends it, or probes a path.
+type PacketKind string
 
 // PacketList defines model for PacketList.
 type PacketList struct {
@@ -1365,6 +1492,12 @@ type StreamList struct {
 // StreamSort defines model for StreamSort.
 type StreamSort string
 
+// Surroundings defines model for Surroundings.
+type Surroundings struct {
+	Gaps    []PacketGap        `json:"gaps"`
+	Packets []ConnectionPacket `json:"packets"`
+}
+
 // Table defines model for Table.
 type Table struct {
 	Bytes   *int64 `json:"bytes,omitempty"`
@@ -1434,6 +1567,9 @@ type CaptureID = openapi_types.UUID
 // Cursor defines model for Cursor.
 type Cursor = string
 
+// DivergenceID defines model for DivergenceID.
+type DivergenceID = string
+
 // FlowID defines model for FlowID.
 type FlowID = string
 
@@ -1463,6 +1599,18 @@ type ListDivergencesParams struct {
 	ConnectionId *string `form:"connection_id,omitempty" json:"connection_id,omitempty"`
 	Offset       *int    `form:"offset,omitempty" json:"offset,omitempty"`
 	Limit        *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListDivergencePacketsParams defines parameters for ListDivergencePackets.
+type ListDivergencePacketsParams struct {
+	// Around Packets of the connection before and after each
+	Around *int `form:"around,omitempty" json:"around,omitempty"`
+}
+
+// DownloadDivergenceParams defines parameters for DownloadDivergence.
+type DownloadDivergenceParams struct {
+	// Around Packets of the connection before and after each as well
+	Around *int `form:"around,omitempty" json:"around,omitempty"`
 }
 
 // ListFlowsParams defines parameters for ListFlows.
@@ -1586,6 +1734,15 @@ type ServerInterface interface {
 	// ListDivergences Places where connections of a capture diverge from the reference transport, or may; the gravest first
 	// (GET /captures/{capture_id}/divergences)
 	ListDivergences(c *gin.Context, captureId CaptureID, params ListDivergencesParams)
+	// GetDivergence One divergence, and the connection that it is of
+	// (GET /captures/{capture_id}/divergences/{divergence_id})
+	GetDivergence(c *gin.Context, captureId CaptureID, divergenceId DivergenceID)
+	// ListDivergencePackets The packets that prove a divergence, and those of the connection around each of them
+	// (GET /captures/{capture_id}/divergences/{divergence_id}/packets)
+	ListDivergencePackets(c *gin.Context, captureId CaptureID, divergenceId DivergenceID, params ListDivergencePacketsParams)
+	// DownloadDivergence The packets that prove a divergence as a capture, with a comment on each that says what it proves
+	// (GET /captures/{capture_id}/divergences/{divergence_id}/pcapng)
+	DownloadDivergence(c *gin.Context, captureId CaptureID, divergenceId DivergenceID, params DownloadDivergenceParams)
 	// DownloadCapture Download the stored capture, decompressed
 	// (GET /captures/{capture_id}/file)
 	DownloadCapture(c *gin.Context, captureId CaptureID)
@@ -1870,6 +2027,130 @@ func (siw *ServerInterfaceWrapper) ListDivergences(c *gin.Context) {
 	}
 
 	siw.Handler.ListDivergences(c, captureId, params)
+}
+
+// GetDivergence operation middleware
+func (siw *ServerInterfaceWrapper) GetDivergence(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "divergence_id" -------------
+	var divergenceId DivergenceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "divergence_id", c.Param("divergence_id"), &divergenceId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter divergence_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDivergence(c, captureId, divergenceId)
+}
+
+// ListDivergencePackets operation middleware
+func (siw *ServerInterfaceWrapper) ListDivergencePackets(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "divergence_id" -------------
+	var divergenceId DivergenceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "divergence_id", c.Param("divergence_id"), &divergenceId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter divergence_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDivergencePacketsParams
+
+	// ------------- Optional query parameter "around" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "around", c.Request.URL.Query(), &params.Around, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter around: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListDivergencePackets(c, captureId, divergenceId, params)
+}
+
+// DownloadDivergence operation middleware
+func (siw *ServerInterfaceWrapper) DownloadDivergence(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "divergence_id" -------------
+	var divergenceId DivergenceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "divergence_id", c.Param("divergence_id"), &divergenceId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter divergence_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DownloadDivergenceParams
+
+	// ------------- Optional query parameter "around" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "around", c.Request.URL.Query(), &params.Around, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter around: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DownloadDivergence(c, captureId, divergenceId, params)
 }
 
 // DownloadCapture operation middleware
@@ -2537,6 +2818,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/captures/:capture_id/streams", wrapper.ListStreams)
 	router.GET(options.BaseURL+"/captures/:capture_id/rules", wrapper.ListRules)
 	router.GET(options.BaseURL+"/captures/:capture_id/divergences", wrapper.ListDivergences)
+	router.GET(options.BaseURL+"/captures/:capture_id/divergences/:divergence_id", wrapper.GetDivergence)
+	router.GET(options.BaseURL+"/captures/:capture_id/divergences/:divergence_id/packets", wrapper.ListDivergencePackets)
+	router.GET(options.BaseURL+"/captures/:capture_id/divergences/:divergence_id/pcapng", wrapper.DownloadDivergence)
 	router.GET(options.BaseURL+"/captures/:capture_id/flows/:flow_id/paths/:path_id/series", wrapper.GetPathSeries)
 	router.GET(options.BaseURL+"/captures/:capture_id/throughput", wrapper.GetThroughput)
 	router.GET(options.BaseURL+"/captures/:capture_id/packets", wrapper.ListPackets)
@@ -2822,6 +3106,142 @@ type ListDivergencesdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListDivergencesdefaultApplicationProblemPlusJSONResponse) VisitListDivergencesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDivergenceRequestObject struct {
+	CaptureId    CaptureID    `json:"capture_id"`
+	DivergenceId DivergenceID `json:"divergence_id"`
+}
+
+type GetDivergenceResponseObject interface {
+	VisitGetDivergenceResponse(w http.ResponseWriter) error
+}
+
+type GetDivergence200JSONResponse DivergenceDetail
+
+func (response GetDivergence200JSONResponse) VisitGetDivergenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDivergencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDivergencedefaultApplicationProblemPlusJSONResponse) VisitGetDivergenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDivergencePacketsRequestObject struct {
+	CaptureId    CaptureID    `json:"capture_id"`
+	DivergenceId DivergenceID `json:"divergence_id"`
+	Params       ListDivergencePacketsParams
+}
+
+type ListDivergencePacketsResponseObject interface {
+	VisitListDivergencePacketsResponse(w http.ResponseWriter) error
+}
+
+type ListDivergencePackets200JSONResponse Surroundings
+
+func (response ListDivergencePackets200JSONResponse) VisitListDivergencePacketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDivergencePacketsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDivergencePacketsdefaultApplicationProblemPlusJSONResponse) VisitListDivergencePacketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DownloadDivergenceRequestObject struct {
+	CaptureId    CaptureID    `json:"capture_id"`
+	DivergenceId DivergenceID `json:"divergence_id"`
+	Params       DownloadDivergenceParams
+}
+
+type DownloadDivergenceResponseObject interface {
+	VisitDownloadDivergenceResponse(w http.ResponseWriter) error
+}
+
+type DownloadDivergence200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type DownloadDivergence200ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	Headers       DownloadDivergence200ResponseHeaders
+	ContentLength int64
+}
+
+func (response DownloadDivergence200ApplicationoctetStreamResponse) VisitDownloadDivergenceResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type DownloadDivergencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DownloadDivergencedefaultApplicationProblemPlusJSONResponse) VisitDownloadDivergenceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3544,6 +3964,15 @@ type StrictServerInterface interface {
 	// ListDivergences Places where connections of a capture diverge from the reference transport, or may; the gravest first
 	// (GET /captures/{capture_id}/divergences)
 	ListDivergences(ctx context.Context, request ListDivergencesRequestObject) (ListDivergencesResponseObject, error)
+	// GetDivergence One divergence, and the connection that it is of
+	// (GET /captures/{capture_id}/divergences/{divergence_id})
+	GetDivergence(ctx context.Context, request GetDivergenceRequestObject) (GetDivergenceResponseObject, error)
+	// ListDivergencePackets The packets that prove a divergence, and those of the connection around each of them
+	// (GET /captures/{capture_id}/divergences/{divergence_id}/packets)
+	ListDivergencePackets(ctx context.Context, request ListDivergencePacketsRequestObject) (ListDivergencePacketsResponseObject, error)
+	// DownloadDivergence The packets that prove a divergence as a capture, with a comment on each that says what it proves
+	// (GET /captures/{capture_id}/divergences/{divergence_id}/pcapng)
+	DownloadDivergence(ctx context.Context, request DownloadDivergenceRequestObject) (DownloadDivergenceResponseObject, error)
 	// DownloadCapture Download the stored capture, decompressed
 	// (GET /captures/{capture_id}/file)
 	DownloadCapture(ctx context.Context, request DownloadCaptureRequestObject) (DownloadCaptureResponseObject, error)
@@ -3826,6 +4255,89 @@ func (sh *strictHandler) ListDivergences(ctx *gin.Context, captureId CaptureID, 
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListDivergencesResponseObject); ok {
 		if err := validResponse.VisitListDivergencesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDivergence operation middleware
+func (sh *strictHandler) GetDivergence(ctx *gin.Context, captureId CaptureID, divergenceId DivergenceID) {
+	var request GetDivergenceRequestObject
+
+	request.CaptureId = captureId
+	request.DivergenceId = divergenceId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDivergence(ctx, request.(GetDivergenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDivergence")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDivergenceResponseObject); ok {
+		if err := validResponse.VisitGetDivergenceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDivergencePackets operation middleware
+func (sh *strictHandler) ListDivergencePackets(ctx *gin.Context, captureId CaptureID, divergenceId DivergenceID, params ListDivergencePacketsParams) {
+	var request ListDivergencePacketsRequestObject
+
+	request.CaptureId = captureId
+	request.DivergenceId = divergenceId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDivergencePackets(ctx, request.(ListDivergencePacketsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDivergencePackets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListDivergencePacketsResponseObject); ok {
+		if err := validResponse.VisitListDivergencePacketsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DownloadDivergence operation middleware
+func (sh *strictHandler) DownloadDivergence(ctx *gin.Context, captureId CaptureID, divergenceId DivergenceID, params DownloadDivergenceParams) {
+	var request DownloadDivergenceRequestObject
+
+	request.CaptureId = captureId
+	request.DivergenceId = divergenceId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DownloadDivergence(ctx, request.(DownloadDivergenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DownloadDivergence")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DownloadDivergenceResponseObject); ok {
+		if err := validResponse.VisitDownloadDivergenceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

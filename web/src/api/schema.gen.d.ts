@@ -259,6 +259,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{capture_id}/divergences/{divergence_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                divergence_id: components["parameters"]["DivergenceID"];
+            };
+            cookie?: never;
+        };
+        /** One divergence, and the connection that it is of */
+        get: operations["getDivergence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/divergences/{divergence_id}/packets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                divergence_id: components["parameters"]["DivergenceID"];
+            };
+            cookie?: never;
+        };
+        /** The packets that prove a divergence, and those of the connection around each of them */
+        get: operations["listDivergencePackets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/divergences/{divergence_id}/pcapng": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                divergence_id: components["parameters"]["DivergenceID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The packets that prove a divergence as a capture, with a comment on each that says what it proves
+         * @description Times, their resolution, link types and interfaces are those of the capture.
+         */
+        get: operations["downloadDivergence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series": {
         parameters: {
             query?: never;
@@ -936,6 +999,8 @@ export interface components {
             rules: components["schemas"]["Rule"][];
         };
         Divergence: {
+            /** @description tells it from the others of the capture */
+            id: string;
             connection_id: string;
             rule: string;
             severity: components["schemas"]["Severity"];
@@ -962,6 +1027,68 @@ export interface components {
              * @description those that match, of at most 16 a rule and connection
              */
             total: number;
+        };
+        DivergenceDetail: {
+            divergence: components["schemas"]["Divergence"];
+            /** @description what the rule asks for */
+            title: string;
+            /** @description the flows of the connection, at most two */
+            flow_ids: string[];
+            /** @description the two ends of the connection; none when the capture has no flow of it */
+            ends: components["schemas"]["End"][];
+            /**
+             * @description where the connection was captured
+             * @enum {string}
+             */
+            vantage: "unknown" | "near the requester" | "between the two" | "near the responder";
+            /**
+             * Format: double
+             * @description about where that is between the first end, 0, and the second, 1
+             */
+            vantage_at: number | null;
+        };
+        End: {
+            address: string;
+            /**
+             * Format: int64
+             * @description its QPN or connection id
+             */
+            qp: number | null;
+        };
+        /**
+         * @description What a packet is in the conversation of a connection. data: a request; response: an answer with data; sack: an ACK with selective
+         *     acknowledgments; control: it sets a connection up, ends it, or probes a path.
+         * @enum {string}
+         */
+        PacketKind: "data" | "response" | "ack" | "sack" | "nak" | "rnr" | "cnp" | "control" | "other";
+        ConnectionPacket: {
+            packet: components["schemas"]["PacketSummary"];
+            kind: components["schemas"]["PacketKind"];
+            /** @description which end sent it, 0 or 1; null: neither */
+            end: number | null;
+            /** @description its place among the packets that prove the divergence, from 1 */
+            proof: number | null;
+            /**
+             * Format: int64
+             * @description of an ACK or NAK: the PSN that it names, of MetaRoCE the next one that is expected
+             */
+            acknowledges?: number;
+        };
+        PacketGap: {
+            /**
+             * Format: int64
+             * @description number of the packet before it
+             */
+            after: number;
+            /**
+             * Format: int64
+             * @description packets of the connection that were left out
+             */
+            packets: number;
+        };
+        Surroundings: {
+            packets: components["schemas"]["ConnectionPacket"][];
+            gaps: components["schemas"]["PacketGap"][];
         };
         PortUse: {
             port: number;
@@ -1306,6 +1433,7 @@ export interface components {
     parameters: {
         CaptureID: string;
         FlowID: string;
+        DivergenceID: string;
         /** @description Only those of this flow */
         OfFlow: string;
         /** @description With flow_id, the other direction of the connection too */
@@ -1816,6 +1944,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DivergenceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDivergence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                divergence_id: components["parameters"]["DivergenceID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The divergence */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DivergenceDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDivergencePackets: {
+        parameters: {
+            query?: {
+                /** @description Packets of the connection before and after each */
+                around?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                divergence_id: components["parameters"]["DivergenceID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The packets, in the order of the capture */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Surroundings"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadDivergence: {
+        parameters: {
+            query?: {
+                /** @description Packets of the connection before and after each as well */
+                around?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                divergence_id: components["parameters"]["DivergenceID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A pcapng file */
+            200: {
+                headers: {
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             default: components["responses"]["Problem"];

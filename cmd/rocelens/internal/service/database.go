@@ -131,6 +131,7 @@ func (d *database) fill(o *server.Options, config *Config) {
 	o.Flows = &flows{store: d.store}
 	o.Paths = &paths{store: d.store}
 	o.Replays = &replays{store: d.store}
+	o.Proofs = &proofs{store: d.store}
 	o.Packets = &packets{store: d.store}
 	if err := d.store.QueryDisabled(); err != nil {
 		o.QueriesOff = err.Error()

@@ -65,6 +65,7 @@ func (r *replays) ListDivergences(ctx context.Context, capture uuid.UUID, params
 
 func divergenceOf(d *store.Divergence) api.Divergence {
 	out := api.Divergence{
+		Id:           strconv.FormatUint(d.ID, 10),
 		ConnectionId: strconv.FormatUint(d.ConnectionID, 10), Rule: d.Rule, Severity: api.Severity(d.Severity),
 		Verdict: api.FoundVerdict(finding.Verdict(d.Verdict).String()), Address: d.Address.String(), Qp: wide(d.QP), PathId: narrow(d.Path), Time: d.Time,
 		Packets: make([]int64, 0, len(d.Packets)), Expected: d.Expected, Seen: d.Seen, Sentence: d.Sentence, Source: d.Source, Next: d.Next,

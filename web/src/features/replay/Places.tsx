@@ -5,6 +5,7 @@ import { divergencesQuery } from "../../api/queries";
 import type { Divergence, Rule } from "../../api/types";
 import { QueryError } from "../../components/QueryError";
 import type { FoundVerdict } from "../../lib/viewState";
+import { DownloadPackets } from "./DownloadPackets";
 import classes from "./Places.module.css";
 
 interface Props {
@@ -57,6 +58,7 @@ function Place({ captureId, place }: { captureId: string; place: Divergence }) {
           </dd>
         </div>
       </dl>
+      {place.packets.length > 0 && <DownloadPackets captureId={captureId} divergenceId={place.id} size="compact-xs" />}
     </li>
   );
 }
@@ -113,7 +115,7 @@ export function Places({ captureId, rule, verdict, onVerdict }: Props) {
         <>
           <ul className={classes.list}>
             {places.map((place) => (
-              <Place key={`${place.connection_id} ${place.verdict} ${place.sentence}`} captureId={captureId} place={place} />
+              <Place key={place.id} captureId={captureId} place={place} />
             ))}
           </ul>
           {counted > total && (
