@@ -49,7 +49,7 @@ func TestFieldsOfCutHeadersAreShown(t *testing.T) {
 		"label stack":                {build.Ethernet(nil, mac, mac, 0x8847, build.MPLS(nil, []uint32{20, 21}, packet)), 14 + 4 + 3, "mpls.label", uint64(21)},
 		"segment route":              {build.Ethernet(nil, mac, mac, 0x86dd, route.WrapIP(nil, v6, packet)), 14 + 40 + 5, "ipv6.routing.type", uint64(4)},
 		"segment route, its segment": {build.Ethernet(nil, mac, mac, 0x86dd, route.WrapIP(nil, v6, packet)), 14 + 40 + 10, "ipv6.routing.srh.tag", uint64(7)},
-		"hop-by-hop options":         {build.Ethernet(nil, mac, mac, 0x86dd, v6.AppendIP(nil, 0, []byte{17, 0, 1, 4, 0, 0, 0, 0})), 14 + 40 + 4, "ipv6.extension.nxt", uint64(17)},
+		"hop-by-hop options":         {build.Ethernet(nil, mac, mac, 0x86dd, v6.AppendIP(nil, 0, []byte{17, 0, 1, 4, 0, 0, 0, 0})), 14 + 40 + 4, "ipv6.hopopts.nxt", uint64(17)},
 		"ERSPAN III":                 {build.Ethernet(nil, mac, mac, 0x0800, mirrored.Wrap(nil, labelA, 1, packet)), 14 + 20 + 8 + 4, "erspan.spanid", uint64(5)},
 	} {
 		root, _ := treeOf(c.data[:c.cut], dissector.Meta{LinkType: dissector.LinkTypeEthernet, OriginalLength: uint32(len(c.data))})

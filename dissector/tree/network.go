@@ -25,7 +25,7 @@ func (b *builder) ipv4(l dissector.Layer) *Node {
 	sum := g.hex("Header checksum", "ip.checksum", 10, 2)
 	source := g.address("Source", "ip.src", 12, 4)
 	destination := g.address("Destination", "ip.dst", 16, 4)
-	g.rest("Options", "ip.options", header)
+	g.ipv4Options(header)
 	if g.has(0, header) {
 		switch whole := length.Value == uint64(len(g.data)); {
 		case !whole: // the capture cut the options
@@ -106,8 +106,12 @@ func addressText(n *Node) string {
 }
 
 func (b *builder) ipv6Extension(l dissector.Layer) *Node {
-	const fragment, routing, authentication = 44, 43, 51
+	const hopByHop, fragment, routing, authentication, destination = 0, 44, 43, 51, 60
 	switch b.next.protocol {
+	case hopByHop:
+		return b.ipv6OptionsHeader("IPv6 hop-by-hop options", "ipv6.hopopts", l)
+	case destination:
+		return b.ipv6OptionsHeader("IPv6 destination options", "ipv6.dstopts", l)
 	case fragment:
 		g := b.group("IPv6 fragment", "ipv6.fraghdr", l)
 		b.protocol(g, "Next header", "ipv6.fraghdr.nxt", 0)
@@ -127,6 +131,15 @@ func (b *builder) ipv6Extension(l dissector.Layer) *Node {
 	b.protocol(g, "Next header", "ipv6.extension.nxt", 0)
 	g.uint("Length", "ipv6.extension.len", 1, 1).Meaning = fmt.Sprintf("%d bytes", (g.value(1, 1)+1)*8)
 	g.rest("Options", "ipv6.extension.data", 2)
+	return g.node
+}
+
+func (b *builder) ipv6OptionsHeader(name, field string, l dissector.Layer) *Node {
+	const fixed = 2
+	g := b.group(name, field, l)
+	b.protocol(g, "Next header", field+".nxt", 0)
+	g.uint("Length", field+".len", 1, 1).Meaning = fmt.Sprintf("%d bytes", (g.value(1, 1)+1)*8)
+	g.ipv6Options(fixed)
 	return g.node
 }
 

@@ -221,6 +221,14 @@ var deliberateBelow = []difference{
 		},
 	},
 	{
+		"An IPv6 option whose length is not that of its type", "malformed: its field, read from what follows it", "its bytes, and the options behind it",
+		"RFC 8200, section 4.2: the length says where the next option begins",
+		inCaptures,
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return strings.HasPrefix(field, "ipv6.opt.") && row["_ws.malformed"] != ""
+		},
+	},
+	{
 		"A segment route that contradicts itself", "malformed, without what follows", "its fields and what follows",
 		"RFC 8754, section 4.3.1: only the router that it is addressed to has to judge it",
 		inDamaged,

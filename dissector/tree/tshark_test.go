@@ -219,11 +219,8 @@ func theirValues(name, text string, kind filter.Kind) []string {
 		text = strings.TrimPrefix(text, "0x")
 	}
 	if kind == filter.KindBytes {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, ",<MISSING>", ""), "<MISSING>", "") // bytes that are none
-		if text == "" {
-			return nil
-		}
-		return strings.Split(strings.ReplaceAll(text, ":", ""), ",")
+		all := strings.Split(strings.ReplaceAll(text, ":", ""), ",")
+		return slices.DeleteFunc(all, func(v string) bool { return v == "<MISSING>" || v == "<none>" }) // bytes that are none
 	}
 	var all []string
 	for v := range strings.SplitSeq(text, ",") {
