@@ -189,6 +189,33 @@ export const divergencesQuery = (id: string, rule: string, verdict: FoundVerdict
     },
   });
 
+export const divergenceQuery = (id: string, divergenceId: string) =>
+  queryOptions({
+    queryKey: ["divergence", id, divergenceId],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/divergences/{divergence_id}", {
+          signal,
+          params: { path: { capture_id: id, divergence_id: divergenceId } },
+        }),
+      ),
+  });
+
+export const divergencePacketsQuery = (id: string, divergenceId: string, around: number) =>
+  queryOptions({
+    queryKey: ["divergence-packets", id, divergenceId, around],
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/divergences/{divergence_id}/packets", {
+          signal,
+          params: { path: { capture_id: id, divergence_id: divergenceId }, query: { around } },
+        }),
+      ),
+  });
+
 export interface PacketsParams {
   flowId?: string | undefined;
   bothDirections: boolean;

@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { CapturesPage } from "../features/captures/CapturesPage";
 import { decodeState, formatQuery, parseQuery } from "../lib/urlState";
-import { captureSchema, capturesSchema, packetsSchema, pathsSchema, querySchema, replaySchema, streamsSchema } from "../lib/viewState";
+import { captureSchema, capturesSchema, divergenceSchema, packetsSchema, pathsSchema, querySchema, replaySchema, streamsSchema } from "../lib/viewState";
 import { NotFound, PageError, PagePending } from "./PageStates";
 import { Shell } from "./Shell";
 
@@ -61,6 +61,13 @@ const replayRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/replay/ReplayPage"), "ReplayPage"),
 });
 
+const divergenceRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/replay/$divergenceId",
+  validateSearch: (raw) => decodeState(divergenceSchema, raw),
+  component: lazyRouteComponent(() => import("../features/replay/DivergencePage"), "DivergencePage"),
+});
+
 const flowPathsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/captures/$captureId/flows/$flowId/paths",
@@ -89,6 +96,7 @@ const routeTree = rootRoute.addChildren([
   pathsRoute,
   streamsRoute,
   replayRoute,
+  divergenceRoute,
   flowRoute,
   flowPathsRoute,
   flowStreamsRoute,

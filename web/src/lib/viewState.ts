@@ -193,6 +193,14 @@ export const replaySchema: Schema<ReplayState> = {
   verdict: oneOf(VERDICTS),
 };
 
+export interface DivergenceState {
+  /** Packets of the connection that are shown before and after each that proves it. */
+  around?: number | undefined;
+}
+export const divergenceSchema: Schema<DivergenceState> = {
+  around: { read: (raw) => (/^\d{1,3}$/.test(raw) && Number(raw) <= 200 ? Number(raw) : undefined), write: String },
+};
+
 export interface QueryState {
   sql?: string | undefined;
 }

@@ -58,7 +58,14 @@ function Place({ captureId, place }: { captureId: string; place: Divergence }) {
           </dd>
         </div>
       </dl>
-      {place.packets.length > 0 && <DownloadPackets captureId={captureId} divergenceId={place.id} size="compact-xs" />}
+      {place.packets.length > 0 && (
+        <div className={classes.actions}>
+          <Link to="/captures/$captureId/replay/$divergenceId" params={{ captureId, divergenceId: place.id }}>
+            Show it on a ladder
+          </Link>
+          <DownloadPackets captureId={captureId} divergenceId={place.id} size="compact-xs" />
+        </div>
+      )}
     </li>
   );
 }
