@@ -185,13 +185,14 @@ var roceRules = [RoCERuleCount]Description{
 	},
 	RoCERNRRetries: {
 		ID: "roce.rnr-retries", Title: "a requester gives up after the RNR retries that were agreed upon", Severity: Warning,
-		Diverges: "it repeated more often than the connection manager's REQ or REP allows",
+		Diverges: "it repeated, and was refused again, more often than the connection manager's REQ or REP allows",
 		Source:   "IBTA vol. 1, 9.7.5.2.8 and 12.7.29", Next: "rnr_retry of the QP: 7 means for ever.",
 	},
 	RoCERetries: {
 		ID: "roce.retries", Title: "a requester gives up after the retries that were agreed upon", Severity: Warning,
-		Diverges: "one packet was repeated, without any answer between, more often than the connection manager's REQ allows",
-		Source:   "IBTA vol. 1, 9.7.6.1.3 and 12.7.38", Next: "retry_cnt of the QP, and adaptive retransmission of the NIC.",
+		Diverges:     "one packet was repeated, without any answer between, more often than the connection manager's REQ allows",
+		Undetermined: "so was one that an RNR NAK may have answered, which the capture missed",
+		Source:       "IBTA vol. 1, 9.7.6.1.3 and 12.7.38", Next: "retry_cnt of the QP, and adaptive retransmission of the NIC.",
 	},
 	RoCETimeoutEarly: {
 		ID: "roce.timeout-early", Title: "a requester waits for the local ACK timeout before it repeats without a NAK", Severity: Warning,
@@ -213,9 +214,9 @@ var roceRules = [RoCERuleCount]Description{
 	},
 	RoCECNPIgnored: {
 		ID: "roce.cnp-ignored", Title: "a requester sends slower after a CNP", Severity: Warning,
-		Diverges:     "over ten CNPs and more its rate after them was no lower than before",
-		Undetermined: "there were fewer, or the application, not the network, set the rate",
-		Source:       "IBTA vol. 1, annex A17.9.3; DCQCN (SIGCOMM 2015)", Next: "Whether the reaction point is enabled for the priority, and where CNPs are queued.",
+		Diverges:     "after 64 CNPs, at most 160 µs apart and 100 µs on average, it sent within 10 % of what it had sent before them, with something to send all the time, at 2 Gbit/s or more and as fast as ever",
+		Undetermined: "the same, but there were pauses between messages, or messages of one packet: the application, not the network, may have set the rate. What one CNP does is too little to be told",
+		Source:       "IBTA vol. 1, annex A17.9.3; DCQCN (Zhu et al., SIGCOMM 2015)", Next: "Whether the reaction point is enabled for the priority, and where CNPs are queued.",
 	},
 
 	RoCESyndrome: {

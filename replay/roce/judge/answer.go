@@ -180,8 +180,21 @@ func (d *dialogue) counted(e *event) {
 			f.Expected += fmt.Sprintf(" to %d", (uint64(from.msn)+uint64(from.most))&0xffffff)
 		}
 		f.Seen = fmt.Sprintf("MSN %d", msn)
-		f.Sentence = fmt.Sprintf("Between answers %d and %d the MSN grew by %d; %d to %d messages end between their PSNs.", from.number, e.number, grown, from.least, from.most)
+		f.Sentence = fmt.Sprintf("Between answers %d and %d the MSN grew by %d; %s between their PSNs.", from.number, e.number, grown, ends(from.least, from.most))
 	})
+}
+
+// ends says how many messages end.
+func ends(least, most int64) string {
+	switch {
+	case most == 0:
+		return "no message ends"
+	case least == most && most == 1:
+		return "one message ends"
+	case least == most:
+		return fmt.Sprintf("%d messages end", most)
+	}
+	return fmt.Sprintf("%d to %d messages end", least, most)
 }
 
 // backwards takes an ACK of less than was acknowledged.

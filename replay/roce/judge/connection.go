@@ -104,6 +104,9 @@ func (c *Connection) Observe(i int, s *finding.Sighting) {
 		c.dialogues[i].request(&e)
 	case e.opcode.IsResponse():
 		c.single(i, &e)
+		if e.opcode.IsReadResponse() {
+			c.dialogues[i].notices.carried(&e)
+		}
 		c.dialogues[1-i].answer(&e)
 	}
 }

@@ -54,6 +54,7 @@ type dialogue struct {
 	messages count
 
 	notices notices
+	pace    pace
 
 	missed  uint64 // PSNs that the responder had and the capture has not
 	sampled uint64 // PSNs of which that could be told, or that were seen
@@ -62,7 +63,7 @@ type dialogue struct {
 	back    trip // to the requester and back
 
 	evidence struct {
-		goBackStart, nakIgnored, rnrEarly, ackedResent, timeoutEarly, timeoutLate, cnpIgnored, afterFatal           finding.Evidence
+		goBackStart, nakIgnored, rnrEarly, ackedResent, timeoutEarly, timeoutLate, afterFatal                       finding.Evidence
 		ackUnsent, nakRepeated, nakMissing, nakOfAcked, ackOverGap, duplicate, ackRequest, readSequence, cnpMissing finding.Evidence
 	}
 	timeouts  trip     // between a packet and its repetition by the timer

@@ -120,7 +120,7 @@ const enoughTrips = 16
 func (d *dialogue) overRepair(q position, e *event) {
 	r := &d.repair
 	r.pending = false
-	if !e.hasTime || d.there.n < enoughTrips || d.selective != 0 || e.time-r.time >= d.there.min/2 {
+	if !e.hasTime || d.there.n < enoughTrips || 8*d.selective > d.goBack || e.time-r.time >= d.there.min/2 {
 		d.evidence.ackOverGap.Add(false)
 		d.c.conforms(finding.RoCEAckOverGap)
 		return
@@ -156,13 +156,16 @@ func (d *dialogue) notReady(k position, e *event) {
 	if d.ackSeen && k <= d.acked {
 		return
 	}
-	repeats := uint32(0)
+	repeats, copies := uint32(0), d.copiesOf(k)
 	if d.rnr.known && d.rnr.at == k {
-		repeats = d.rnr.repeats + 1
-		d.rnrAgain(repeats, e)
+		repeats = d.rnr.repeats
+		if copies > d.rnr.sentAt { // otherwise the network doubled it
+			repeats++
+			d.rnrAgain(repeats, e)
+		}
 	}
 	d.rnr = complaint{
-		pending: true, known: true, at: k, number: e.number, time: e.time, repeats: repeats,
+		pending: true, known: true, at: k, number: e.number, time: e.time, repeats: repeats, sentAt: copies,
 		wait: int64(e.packet.AETH.Syndrome.RNRTimer()),
 	}
 	if !e.hasTime {

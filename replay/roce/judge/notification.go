@@ -11,10 +11,7 @@ import (
 // answerWithin is how long a notification point may take for a CNP.
 const answerWithin = int64(time.Millisecond)
 
-// window is how long a rate is measured for.
-const window = int64(250 * time.Microsecond)
-
-// notices follows marks, CNPs and the rate of one requester, and repeated requests that wait for an answer.
+// notices follows marks and CNPs of one requester, and repeated requests that wait for an answer.
 type notices struct {
 	marks              uint64
 	capable, incapable uint64
@@ -26,81 +23,37 @@ type notices struct {
 	lastCNP            int64
 	interval           trip // between CNPs
 
-	windowStart   int64
-	bytes, before uint64 // of the window at hand, and of the full one before it
-	slowing       bool   // a CNP came, and the window after it is not over
-	slowBy        uint64 // bytes of the window before the CNP
-	slowNumber    uint64
-	slowTime      int64
-
 	duplicate uint64 // number of a request that was sent again after it was acknowledged; 0: none
 }
 
-// observeData follows marks and rate.
-func (d *dialogue) observeData(e *event) {
-	n := &d.notices
-	if e.ecnKnown {
-		if e.capable {
-			n.capable++
-		} else {
-			n.incapable++
-		}
+// carried counts data by what switches may do to it. Answers to READs are data too, for which the requester sends CNPs.
+func (n *notices) carried(e *event) {
+	if e.marked {
+		n.marks++
 	}
+	switch {
+	case !e.ecnKnown:
+	case e.capable:
+		n.capable++
+	default:
+		n.incapable++
+	}
+}
+
+// observeData follows marks and rate.
+func (d *dialogue) observeData(p position, e *event) {
+	n := &d.notices
+	n.carried(e)
 	if !e.hasTime {
 		return
 	}
 	if n.waiting && e.time-n.markTime > answerWithin {
 		d.markUnanswered(e)
 	}
-	if e.marked {
-		n.marks++
-		if !n.waiting {
-			n.waiting, n.markTime, n.markNumber = true, e.time, e.number
-		}
+	if e.marked && !n.waiting {
+		n.waiting, n.markTime, n.markNumber = true, e.time, e.number
 	}
-	d.rate(e)
-}
-
-func (d *dialogue) rate(e *event) {
-	n := &d.notices
-	switch since := e.time - n.windowStart; {
-	case since < 0 || n.windowStart == 0:
-		n.windowStart, n.bytes, n.before = e.time, 0, 0
-	case since >= window:
-		full := n.bytes
-		if since >= 2*window {
-			full = 0
-		}
-		if n.slowing && n.windowStart > n.slowTime+window {
-			d.slowed(full, e)
-		}
-		n.before, n.bytes, n.windowStart = full, 0, e.time
-	}
-	n.bytes += uint64(e.wire)
-}
-
-// slowed compares the rate after a CNP with that before it.
-func (d *dialogue) slowed(after uint64, e *event) {
-	n := &d.notices
-	n.slowing = false
-	if n.slowBy == 0 {
-		return
-	}
-	ev := &d.evidence.cnpIgnored
-	if after < n.slowBy {
-		ev.Add(false)
-		d.c.conforms(finding.RoCECNPIgnored)
-		return
-	}
-	ev.Add(true)
-	verdict := ev.Verdict(0.5)
-	before, number := n.slowBy, n.slowNumber
-	d.c.find(d.lane, finding.RoCECNPIgnored, verdict, e, packets(number, e.number), func(f *finding.Finding) {
-		f.Expected = fmt.Sprintf("less than %d bytes in %s", before, time.Duration(window))
-		f.Seen = fmt.Sprintf("%d bytes", after)
-		f.Sentence = fmt.Sprintf("Around CNP %d the requester sent %d bytes in %s before, and %d after (no slower after %d of %d CNPs).",
-			number, before, time.Duration(window), after, ev.Suspicious, ev.Cases)
-	})
+	d.rate(p, e)
 }
 
 // markUnanswered takes a mark that no CNP followed in time.
@@ -147,9 +100,7 @@ func (c *Connection) notified(i int, e *event) {
 			n.interval.add(e.time - n.lastCNP)
 		}
 		n.lastCNP = e.time
-		if !n.slowing && n.before > 0 {
-			n.slowing, n.slowBy, n.slowNumber, n.slowTime = true, n.before, e.number, e.time
-		}
+		d.told(e)
 	}
 	if n.waiting {
 		n.waiting = false
@@ -177,7 +128,7 @@ func (d *dialogue) unfounded(e *event) {
 	}
 	d.c.find(d.answers(), finding.RoCECNPUnfounded, verdict, e, packets(e.number), func(f *finding.Finding) {
 		f.Expected, f.Seen = "a CNP for a packet marked CE", "a CNP, and no mark"
-		f.Sentence = fmt.Sprintf("CNP %d came although none of the %d requests seen was marked CE", e.number, n.capable+n.incapable)
+		f.Sentence = fmt.Sprintf("CNP %d came although none of the %d packets with data that were seen was marked CE", e.number, n.capable+n.incapable)
 		if n.capable == 0 {
 			f.Sentence += ", and none of them is ECN-capable, so that no switch can mark them."
 		} else {

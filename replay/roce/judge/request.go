@@ -30,7 +30,7 @@ func (d *dialogue) request(e *event) {
 		d.going = p
 	}
 	d.lengths(p, e)
-	d.observeData(e)
+	d.observeData(p, e)
 }
 
 // goesOn tells what a requester sends behind what a NAK asked for.

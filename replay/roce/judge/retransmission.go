@@ -162,11 +162,24 @@ func (d *dialogue) retried(p position, s *slot, e *event) {
 		return
 	}
 	times := d.stuck.times
-	d.c.find(d.lane, finding.RoCERetries, finding.Diverges, e, packets(s.number, s.last, e.number), func(f *finding.Finding) {
+	d.c.find(d.lane, finding.RoCERetries, d.outOfRetries(s, times-uint32(a.Retries)-1), e, packets(s.number, s.last, e.number), func(f *finding.Finding) {
 		f.Expected, f.Seen = fmt.Sprintf("%d retries, then an error", a.Retries), fmt.Sprintf("%d retries", times)
 		f.Sentence = fmt.Sprintf("The requester went back to PSN %d for the %dth time with packet %d, and nothing was acknowledged between; retry_cnt is %d.",
 			e.psn, times, e.number, a.Retries)
 	})
+}
+
+// outOfRetries is the verdict about so many retries too many. An RNR NAK that the capture missed asks for a retry
+// that retry_cnt does not count; a WRITE without immediate gets none (IBTA volume 1, section 9.7.5.2.8).
+func (d *dialogue) outOfRetries(s *slot, more uint32) finding.Verdict {
+	if s.opcode.IsWrite() && !s.opcode.HasImmediate() {
+		return finding.Diverges
+	}
+	if !d.heard {
+		return finding.Undetermined
+	}
+	missed, _ := d.doubt()
+	return finding.Evidence{Cases: more, Suspicious: more}.Verdict(min(0.5, missed))
 }
 
 // goBackTo begins an episode: something made the requester go back.

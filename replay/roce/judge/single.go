@@ -82,6 +82,7 @@ func (c *Connection) pad(i int, e *event) {
 		c.conforms(finding.RoCEPadCount)
 		return
 	}
+	e.whole = false // how long the payload was meant to be is not known
 	c.find(i, finding.RoCEPadCount, finding.Diverges, e, packets(e.number), func(f *finding.Finding) {
 		f.Expected = "payload and pad together a multiple of 4, and no pad but at the end of a message"
 		f.Seen = fmt.Sprintf("%s with %d bytes of payload and %d of pad", e.opcode, e.length, pad)
