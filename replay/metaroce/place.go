@@ -62,9 +62,6 @@ func (c *Connection) place(in *mr0.Packet, payload []byte) (reason mr0.NAKReason
 		return mr0.NAKReasonStreamUnknown, true
 	}
 	s := c.stream(in.DH.StreamID)
-	if s.refused {
-		return mr0.NAKReasonStreamUnknown, true
-	}
 	if metaroce.Before(in.DH.MSN, s.expected) {
 		return 0, true // bytes of a message that has landed, by another path
 	}

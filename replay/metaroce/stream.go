@@ -75,7 +75,6 @@ type Stream struct {
 
 	// Receiving.
 	expected  uint32 // msn of the oldest message that has not landed
-	refused   bool   // the peer may not use it any more
 	receives  queue[receive]
 	firstRecv uint32 // receive_index of the first of receives
 }
