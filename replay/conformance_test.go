@@ -82,7 +82,7 @@ func scenarioOf(seed uint64) (scenario.Config, float64) {
 	c.LossForward = pick(0, 0, 0.01)
 	c.Duplicate = pick(0, 0, 0.01)
 	c.Late = pick(0, 0, 0, 0.01)
-	c.MarkChance = pick(0, 0.001, 0.02)
+	c.MarkChance = pick(0, 0.001, 0.02, 0.2)
 	c.NearWrap = r.IntN(4) == 0
 	c.Handshake = r.IntN(2) == 0
 	if r.IntN(3) == 0 {

@@ -17,8 +17,9 @@ import (
 func main() {
 	runs := flag.Int("runs", 20, "connections for each rule, vantage and share")
 	only := flag.String("rule", "", "only rules whose ID contains this")
+	seed := flag.Uint64("seed", 1, "of the first connection; the others have those that follow")
 	flag.Parse()
-	if err := measure(*runs, *only); err != nil {
+	if err := measure(*seed, *runs, *only); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -29,7 +30,7 @@ var (
 	shares   = [...]float64{0, 0.001, 0.01}
 )
 
-func measure(runs int, only string) error {
+func measure(seed uint64, runs int, only string) error {
 	fmt.Printf("Connections, %d for each figure, in which the deviating rule diverges, in %%; with 0, 0.1 and 1 %% of the capture missing.\n", runs)
 	fmt.Printf("-: cannot be seen from there, see the rule. Also: other rules that diverge, in %% of all connections of the row.\n")
 	fmt.Printf("%-32s %14s  %14s  %14s  %6s  also\n", "", "near requester", "middle", "near responder", "undet.")
@@ -44,7 +45,7 @@ func measure(runs int, only string) error {
 		fmt.Printf("%-32s", d.Rule)
 		for _, v := range vantages {
 			for k, share := range shares {
-				o, err := d.Measure(v, share, runs)
+				o, err := d.Measure(v, share, seed, runs)
 				if err != nil {
 					return err
 				}

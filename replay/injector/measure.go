@@ -23,12 +23,13 @@ type Outcome struct {
 // Recall is the share of the connections in which the rule diverges.
 func (o *Outcome) Recall() float64 { return float64(o.Convicted) / float64(max(1, o.Connections)) }
 
-// Measure runs connections with a deviation, seen from a vantage by a capture that misses a share of the packets.
-func (d *Deviation) Measure(v scenario.Vantage, missing float64, runs int) (Outcome, error) {
+// Measure runs connections with a deviation, of a seed and those that follow it, seen from a vantage by a capture that
+// misses a share of the packets.
+func (d *Deviation) Measure(v scenario.Vantage, missing float64, seed uint64, runs int) (Outcome, error) {
 	var o Outcome
 	for i := range runs {
 		c := scenario.DefaultConfig()
-		c.Seed, c.Vantage, c.Messages, c.MaxMessage = uint64(i+1), v, 150, 8<<10
+		c.Seed, c.Vantage, c.Messages, c.MaxMessage = seed+uint64(i), v, 150, 8<<10
 		g := newRig(&c)
 		d.set(g)
 		w := &watcher{random: rand.New(rand.NewPCG(c.Seed, 5)), missing: missing} //nolint:gosec // repeats by its seed

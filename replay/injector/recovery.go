@@ -36,7 +36,8 @@ func recoveryDeviations() []Deviation {
 			g.rep(func(m *mad.REP) { m.RNRRetryCount = 1; g.count++ })
 		}},
 		{Rule: finding.RoCERetries, set: func(g *rig) {
-			g.config.QP.Timeout = 10
+			// Of a SEND the capture may have missed RNR NAKs, which ask for retries of their own.
+			g.config.QP.Timeout, g.config.Mix = 10, scenario.Writes
 			g.req(func(m *mad.REQ) { m.RetryCount = 1 })
 			g.dead(40, 20*time.Millisecond)
 		}},

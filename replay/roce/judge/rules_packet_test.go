@@ -79,6 +79,7 @@ func version1(f *build.Frame) { f.BTH.TransportVersion = 1 }
 func pad(n uint8) edit {
 	return func(f *build.Frame) { f.KeepPadCount, f.BTH.PadCount = true, n }
 }
+
 func at(address uint64) edit { return func(f *build.Frame) { f.AtomicETH.VirtualAddress = address } }
 func key(k uint16) edit      { return func(f *build.Frame) { f.BTH.PartitionKey = k } }
 func port(p uint16) edit     { return func(f *build.Frame) { f.SourcePort = p } }

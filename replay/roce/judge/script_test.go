@@ -204,6 +204,7 @@ func aeth(s infiniband.Syndrome, msn uint32) edit {
 
 // damaged is a packet that the capture or the way has damaged, and so says nothing of its sender.
 func damaged(f *build.Frame) { f.ICRCFlip = 1 }
+
 func solicits(f *build.Frame) {
 	f.BTH.SolicitedEvent = true
 }
