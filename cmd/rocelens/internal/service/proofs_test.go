@@ -15,21 +15,23 @@ import (
 	"github.com/rocelens/rocelens/server/api"
 )
 
-// divergence uploads a capture and finds the divergence from a rule.
-func (r *running) divergence(t *testing.T, name, rule, verdict string) (capture string, d api.Divergence) {
+// divergence uploads a capture and finds the divergence from a rule. The capture has another name when another
+// test uploaded the same bytes before.
+func (r *running) divergence(t *testing.T, name, rule, verdict string) (c api.Capture, d api.Divergence) {
 	t.Helper()
-	c, _ := r.upload(t, name, fixture(t, name))
-	require.Equal(t, api.CaptureStatusDone, r.analysed(t, c.Id).Status)
+	uploaded, _ := r.upload(t, name, fixture(t, name))
+	c = r.analysed(t, uploaded.Id)
+	require.Equal(t, api.CaptureStatusDone, c.Status)
 	var list api.DivergenceList
 	r.get(t, "/captures/"+c.Id.String()+"/divergences?rule="+rule+"&verdict="+verdict).into(t, &list)
 	require.NotEmpty(t, list.Divergences)
-	return c.Id.String(), list.Divergences[0]
+	return c, list.Divergences[0]
 }
 
 func TestADivergenceAndItsConnection(t *testing.T) {
 	s := web(t)
 	capture, d := s.divergence(t, "base-cm-send-write-read.pcap", "roce.starting-psn", "diverges")
-	base := "/captures/" + capture + "/divergences/" + d.Id
+	base := "/captures/" + capture.Id.String() + "/divergences/" + d.Id
 	var detail api.DivergenceDetail
 	s.get(t, base).into(t, &detail)
 	require.Equal(t, d, detail.Divergence)
@@ -59,9 +61,9 @@ func TestADivergenceAndItsConnection(t *testing.T) {
 
 	s.get(t, base+"/packets?around=1").into(t, &near)
 	require.Len(t, near.Packets, 2, "nothing of the connection comes before")
-	s.get(t, "/captures/"+capture+"/divergences/1").problem(t, http.StatusNotFound)
-	s.get(t, "/captures/"+capture+"/divergences/99999999999999999999/packets").problem(t, http.StatusBadRequest)
-	s.get(t, "/captures/"+capture+"/divergences/1/pcapng").problem(t, http.StatusNotFound)
+	s.get(t, "/captures/"+capture.Id.String()+"/divergences/1").problem(t, http.StatusNotFound)
+	s.get(t, "/captures/"+capture.Id.String()+"/divergences/99999999999999999999/packets").problem(t, http.StatusBadRequest)
+	s.get(t, "/captures/"+capture.Id.String()+"/divergences/1/pcapng").problem(t, http.StatusNotFound)
 }
 
 // The download is a capture that tshark opens, with a comment on the packet that proves the divergence.
@@ -69,18 +71,18 @@ func TestADivergenceIsDownloaded(t *testing.T) {
 	s := web(t)
 	capture, d := s.divergence(t, "base-cm-send-write-read.pcap", "roce.starting-psn", "diverges")
 	for around, packets := range map[int]int{0: 1, 3: 4} {
-		got := s.get(t, "/captures/"+capture+"/divergences/"+d.Id+"/pcapng?around="+strconv.Itoa(around))
+		got := s.get(t, "/captures/"+capture.Id.String()+"/divergences/"+d.Id+"/pcapng?around="+strconv.Itoa(around))
 		require.Equal(t, http.StatusOK, got.status)
 		_, disposition, err := mime.ParseMediaType(got.header.Get("Content-Disposition"))
 		require.NoError(t, err)
-		require.Equal(t, "base-cm-send-write-read-roce.starting-psn-packet-4.pcapng", disposition["filename"])
+		require.Equal(t, strings.TrimSuffix(capture.Name, ".pcap")+"-roce.starting-psn-packet-4.pcapng", disposition["filename"])
 		file := filepath.Join(t.TempDir(), disposition["filename"])
 		require.NoError(t, os.WriteFile(file, got.body, 0o600))
 		out, err := exec.CommandContext(t.Context(), "tshark", "-r", file, "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.comment").Output()
 		require.NoError(t, err)
 		lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
 		require.Len(t, lines, packets)
-		require.Equal(t, "1700000000.003000000\tproves roce.starting-psn (diverges), 1 of 1, packet 4 of base-cm-send-write-read.pcap: "+d.Sentence, lines[0])
+		require.Equal(t, "1700000000.003000000\tproves roce.starting-psn (diverges), 1 of 1, packet 4 of "+capture.Name+": "+d.Sentence, lines[0])
 		for _, line := range lines[1:] {
 			require.True(t, strings.HasSuffix(line, "\t"), "no comment on what proves nothing: %s", line)
 		}
@@ -91,10 +93,11 @@ func TestADivergenceIsDownloaded(t *testing.T) {
 func TestADivergenceOfACompressedCapture(t *testing.T) {
 	s := web(t)
 	c, _ := s.upload(t, "base.pcap.gz", gzipped(fixture(t, "base-cm-send-write-read.pcap")))
-	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
+	c = s.analysed(t, c.Id)
+	require.Equal(t, api.CaptureStatusDone, c.Status)
 	var list api.DivergenceList
 	s.get(t, "/captures/"+c.Id.String()+"/divergences?rule=roce.starting-psn").into(t, &list)
 	got := s.get(t, "/captures/"+c.Id.String()+"/divergences/"+list.Divergences[0].Id+"/pcapng")
 	require.Equal(t, http.StatusOK, got.status)
-	require.Contains(t, string(got.body), "packet 4 of base.pcap.gz: ")
+	require.Contains(t, string(got.body), "packet 4 of "+c.Name+": ")
 }
