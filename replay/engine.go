@@ -88,6 +88,7 @@ type Engine struct {
 
 	directions map[uint64]*direction
 	agreements agreements
+	notifiers  notifiers
 	newest     *connection
 	oldest     *connection
 	count      int
@@ -99,7 +100,7 @@ type Engine struct {
 
 // New is an engine that has seen nothing.
 func New(c Config, sink Sink) *Engine {
-	return &Engine{config: c.withDefaults(), sink: sink, directions: map[uint64]*direction{}, agreements: newAgreements()}
+	return &Engine{config: c.withDefaults(), sink: sink, directions: map[uint64]*direction{}, agreements: newAgreements(), notifiers: newNotifiers()}
 }
 
 // Observe takes the next packet of the capture. It keeps nothing of s, nor of the packet's bytes.
@@ -114,6 +115,9 @@ func (e *Engine) Observe(s *finding.Sighting) {
 	if s.Copy {
 		e.totals.Copies++
 		return
+	}
+	if s.Packet.BTH.Opcode.IsCNP() && s.Packet.IsRDMA() && s.Err == nil {
+		e.notifiers.observe(s.Packet)
 	}
 	d := e.direction(s.Flow)
 	if s.Partner != d.partner && s.Partner != 0 {
@@ -327,6 +331,7 @@ func (e *Engine) close(c *connection) {
 	e.count--
 	e.report = finding.Connection{}
 	c.judge.Close(&e.report)
+	e.notifiers.describe(&e.report)
 	e.tally()
 	e.sink.Connection(&e.report)
 	for _, flow := range c.flows {

@@ -193,6 +193,10 @@ func NewConnection(c *finding.Connection) Connection {
 		out.Directions = append(out.Directions, x)
 	}
 	for _, p := range c.Properties {
+		if both, ok := out.Properties[p.Name]; ok { // each end has one
+			out.Properties[p.Name] = both + "; " + p.Value
+			continue
+		}
 		out.Properties[p.Name] = p.Value
 	}
 	return out

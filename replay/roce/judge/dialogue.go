@@ -66,7 +66,8 @@ type dialogue struct {
 		goBackStart, nakIgnored, rnrEarly, ackedResent, timeoutEarly, timeoutLate, afterFatal                       finding.Evidence
 		ackUnsent, nakRepeated, nakMissing, nakOfAcked, ackOverGap, duplicate, ackRequest, readSequence, cnpMissing finding.Evidence
 	}
-	timeouts  trip     // between a packet and its repetition by the timer
+	timeouts  trip // between a packet and its repetition by the timer
+	backoff   backoff
 	goBack    uint64   // retransmissions that went on with the next PSN
 	selective uint64   // and those that resent only what was missing
 	resent    position // what a NAK asked for and was just sent again; the next request tells how it goes on

@@ -66,6 +66,9 @@ func (c *Connection) properties(first int) []finding.Property {
 			t := d.timeouts.roundTrip()
 			add("retransmission_timeout", fmt.Sprintf("%s to %s, %d times", time.Duration(t.Minimum), time.Duration(t.Max), t.Samples))
 		}
+		if waits := d.backoff.String(); waits != "" {
+			add("retransmission_backoff", waits)
+		}
 		if t := d.notices.interval.roundTrip(); t.Known {
 			add("cnp_interval", fmt.Sprintf("at least %s between the CNPs that it got, %d times", time.Duration(t.Minimum), t.Samples))
 		}

@@ -385,6 +385,7 @@ func (d *dialogue) waited(s *slot, e *event) {
 	}
 	waited := e.time - from
 	d.timeouts.add(waited)
+	d.backoff.add(d.stuck.at, d.stuck.times, waited)
 	a := d.agreed
 	if a == nil || !a.AckTimeoutKnown || a.AckTimeout == 0 || waited < settled { // so soon, it may be a copy
 		return
