@@ -66,13 +66,17 @@ func readConfig(path string) (*fileResolver, error) {
 	return r, nil
 }
 
-// check refuses keys that are no flags, all of them at once.
+// check refuses keys that are no flags, all of them at once, and values that no flag can have.
 func (r *fileResolver) check(command *kong.Node) error {
 	var known, unknown []string
 	for _, group := range command.AllFlags(true) {
 		for _, flag := range group {
-			if !slices.Contains([]string{configFlag, "help", "check"}, flag.Name) {
-				known = append(known, flag.Name)
+			if slices.Contains([]string{configFlag, "help", "check"}, flag.Name) {
+				continue
+			}
+			known = append(known, flag.Name)
+			if kind := unfit(r.values[flag.Name], flag.IsSlice()); kind != "" {
+				return fmt.Errorf("configuration file %s: %s cannot be %s", r.path, flag.Name, kind)
 			}
 		}
 	}
@@ -89,7 +93,28 @@ func (r *fileResolver) check(command *kong.Node) error {
 	return fmt.Errorf("configuration file %s: unknown keys %s; there are %s", r.path, strings.Join(unknown, ", "), strings.Join(known, ", "))
 }
 
-// Validate implements kong.Resolver; the keys are checked when the file is read.
+// unfit names a value that is neither one word nor, where a flag takes several, a list of words.
+func unfit(value any, several bool) string {
+	switch v := value.(type) {
+	case nil, string, bool, int64, float64:
+		return ""
+	case map[string]any:
+		return "a table"
+	case []any:
+		if !several {
+			return "a list"
+		}
+		for _, word := range v {
+			if kind := unfit(word, false); kind != "" {
+				return "a list of " + strings.TrimPrefix(kind, "a ") + "s"
+			}
+		}
+		return ""
+	}
+	return "a date"
+}
+
+// Validate implements kong.Resolver; the keys and their values are checked when the file is read.
 func (r *fileResolver) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver.
@@ -103,15 +128,13 @@ func (r *fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (
 	if !ok {
 		return nil, nil //nolint:nilnil // kong's way to say: not from here
 	}
-	switch v := value.(type) {
-	case []any:
-		words := make([]string, len(v))
-		for i, word := range v {
-			words[i] = fmt.Sprint(word)
-		}
-		return strings.Join(words, ","), nil
-	case string, bool, int64, float64:
-		return fmt.Sprint(v), nil
+	list, several := value.([]any)
+	if !several {
+		return fmt.Sprint(value), nil
 	}
-	return nil, fmt.Errorf("configuration file %s: %s cannot be a table", r.path, flag.Name)
+	words := make([]string, len(list))
+	for i, word := range list {
+		words[i] = fmt.Sprint(word)
+	}
+	return kong.JoinEscaped(words, flag.Tag.Sep), nil
 }
