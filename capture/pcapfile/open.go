@@ -88,7 +88,7 @@ func newStream(r io.Reader, name string, opts Options) (*Source, error) {
 		}
 	}
 	raw := bufio.NewReaderSize(&countingReader{r: r, n: s.read}, 64<<10)
-	kind, err := peek(raw)
+	kind, err := peek(raw, s.in.eager)
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +126,12 @@ func (s *Source) startUnpacked(compression string) error {
 			Advice:    "unpack it once and try again",
 		}
 	default:
-		return refusalInside(head[:min(len(head), sniffLength)], compression)
+		return refusalInside(head, s.in.r == nil && s.in.err == nil, compression)
 	}
 }
 
-func refusalInside(head []byte, compression string) error {
-	err := refusal(head)
+func refusalInside(head []byte, whole bool, compression string) error {
+	err := refusal(head, whole)
 	var no *NotCaptureError
 	if errors.As(err, &no) && no.LooksLike != "" {
 		no.LooksLike += " inside " + compression + " data"
@@ -150,8 +150,8 @@ func (s *Source) start(kind content, compression string) error {
 	return s.startPcapng()
 }
 
-// peek sniffs a stream without taking from it.
-func peek(r *bufio.Reader) (content, error) {
+// peek sniffs a stream without taking from it. eager says that it may wait for as much as the buffer holds.
+func peek(r *bufio.Reader, eager bool) (content, error) {
 	// A pipe's first write may be shorter than what is looked at, and its second one late: four bytes decide.
 	head, err := r.Peek(4)
 	if len(head) == 0 {
@@ -173,7 +173,12 @@ func peek(r *bufio.Reader) (content, error) {
 	if kind := sniff(head); kind != contentUnknown {
 		return kind, nil
 	}
-	return contentUnknown, refusal(head)
+	if seen := r.Buffered(); !eager && err == nil {
+		head, err = r.Peek(seen)
+	} else if err == nil {
+		head, err = r.Peek(r.Size())
+	}
+	return contentUnknown, refusal(head, errors.Is(err, io.EOF))
 }
 
 // countingReader counts what was taken from the file, for Progress.

@@ -158,8 +158,9 @@ var known = []struct {
 	{0, "SQLite format 3\x00", "an SQLite database", adviceCapture},
 }
 
-// refusal names what a file that is no capture looks like. b is its start, not empty.
-func refusal(b []byte) error {
+// refusal names what a file that is no capture looks like. start is not empty, and whole says that it is all of the file.
+func refusal(start []byte, whole bool) error {
+	b := start[:min(len(start), sniffLength)]
 	for i := range known {
 		k := &known[i]
 		if len(b) > k.at && bytes.HasPrefix(b[k.at:], []byte(k.magic)) {
@@ -175,7 +176,7 @@ func refusal(b []byte) error {
 		}
 	case isText(b):
 		return &NotCaptureError{LooksLike: "text", Advice: "a printed packet list cannot be read: " + adviceCapture}
-	case isERF(b):
+	case isERF(start, whole):
 		return &NotCaptureError{LooksLike: "a bare ERF trace", Advice: adviceConvert}
 	case len(bytes.Trim(b, "\x00")) == 0:
 		return &NotCaptureError{
@@ -201,28 +202,44 @@ func isText(b []byte) bool {
 	return true
 }
 
-// isERF believes in an ERF record header when its time, type and lengths are all sensible, and so is the record after
-// it where that one is in sight. ERF has no magic.
-func isERF(b []byte) bool {
+// erfRecords is how many ERF record headers in a row are believed. ERF has no magic, and a single header is sensible in
+// a third of all random files.
+const erfRecords = 3
+
+// erfStep bounds the time between two ERF records, in seconds.
+const erfStep = 24 * 60 * 60
+
+// isERF believes in ERF record headers when times, types and lengths are all sensible and the times of neighbours lie
+// near each other: as many as are needed, or fewer when the data ends where the last record does. whole says that b is
+// all of the data.
+func isERF(b []byte, whole bool) bool {
 	const (
 		header   = 16
 		maxType  = 48
 		earliest = 631152000  // 1990, when there was no ERF
 		latest   = 4102444800 // 2100
 	)
-	for seen := 0; ; seen++ {
-		if len(b) < header {
-			return seen > 0
+	before := int64(0)
+	for seen := range erfRecords {
+		if len(b) == 0 {
+			return whole && seen > 0
 		}
-		seconds := binary.LittleEndian.Uint32(b[4:])
+		if len(b) < header {
+			return false
+		}
+		seconds := int64(binary.LittleEndian.Uint32(b[4:]))
 		length := int(binary.BigEndian.Uint16(b[10:]))
 		kind := b[8] & 0x7f
 		if kind == 0 || kind > maxType || length < header || seconds < earliest || seconds > latest {
 			return false
 		}
-		if length >= len(b) {
-			return true
+		if seen > 0 && max(seconds-before, before-seconds) > erfStep {
+			return false
 		}
-		b = b[length:]
+		if length > len(b) {
+			return false
+		}
+		before, b = seconds, b[length:]
 	}
+	return true
 }

@@ -3,6 +3,7 @@ package pcapfile
 import (
 	"bytes"
 	"encoding/binary"
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -22,6 +23,42 @@ func erf(n int) []byte {
 	return b
 }
 
+// longERF is a trace of n records of a length.
+func longERF(n, length int) []byte {
+	var b []byte
+	for i := range n {
+		record := erf(1)
+		binary.LittleEndian.PutUint32(record[4:], 1_700_000_000+uint32(i))
+		binary.BigEndian.PutUint16(record[10:], uint16(length))
+		b = append(b, append(record, make([]byte, length-len(record))...)...)
+	}
+	return b
+}
+
+func noise(seed uint64, n int) []byte {
+	b := make([]byte, n)
+	random := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
+	_, _ = random.Read(b) // never fails
+	return b
+}
+
+// TestRandomBytesAreNothing: ERF has no magic, and what names it must not name noise.
+func TestRandomBytesAreNothing(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		for _, n := range []int{64, 700, 4096} {
+			file := noise(seed, n)
+			if sniff(file) != contentUnknown {
+				continue
+			}
+			_, err := New(bytes.NewReader(file), "noise", Options{})
+			var no *NotCaptureError
+			require.ErrorAs(t, err, &no, "seed %d", seed)
+			require.NotContains(t, no.LooksLike, "ERF", "seed %d, %d bytes", seed, n)
+		}
+	}
+}
+
 func TestWhatIsNoCaptureIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -30,6 +67,9 @@ func TestWhatIsNoCaptureIsRefusedByName(t *testing.T) {
 	}{
 		{"erf", "a bare ERF trace", erf(3)},
 		{"erf, one record", "a bare ERF trace", erf(1)},
+		{"erf, long records", "a bare ERF trace", longERF(3, 9000)},
+		{"erf, one long record", "a bare ERF trace", longERF(1, 9000)},
+		{"erf header before noise", "", append(erf(1), noise(1, 1000)...)},
 		{"erf inside gzip", "a bare ERF trace inside gzip data", compressed(t, erf(3))},
 		{"snoop", "a snoop capture", []byte("snoop\x00\x00\x00\x00\x00\x00\x02")},
 		{"network monitor", "a Microsoft Network Monitor capture", []byte("GMBU\x00\x02\x01\x00\xff\xff")},
