@@ -172,7 +172,7 @@ func (l *library) analysis(ctx context.Context, j *job, c *Account) error {
 	}
 	found, err := l.opt.Analyzer.Analyze(ctx, j.id, path, j.advance)
 	if err != nil {
-		return err
+		return unpacked.explain(err)
 	}
 	now := time.Now().UTC()
 	c.Analyzed, c.AnalyzedAt, c.Totals, c.Pause = true, &now, &found.Totals, &found.Pause
@@ -197,6 +197,21 @@ func (l *library) analysis(ctx context.Context, j *job, c *Account) error {
 	}
 	l.metrics.packets.Add(float64(found.Totals.Packets))
 	return l.save(ctx, *c)
+}
+
+// explain says what decompression has to do with a file of which nothing could be read: what came out may be empty or
+// cut because the compressed data is.
+func (u Unpacked) explain(err error) error {
+	unreadable, ok := errors.AsType[*UnreadableError](err)
+	switch {
+	case !ok || !unreadable.Cut:
+		return err
+	case u.Fault != "":
+		return &UnreadableError{Cut: true, Reason: joinSentences(u.Fault, "no packet could be read before it: copy or capture it again")}
+	case u.Compression != "":
+		return &UnreadableError{Cut: true, Reason: joinSentences(unreadable.Reason, "that is what came out of the "+u.Compression+" data")}
+	}
+	return err
 }
 
 // prepare leaves the capture decompressed at its place.

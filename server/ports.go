@@ -139,7 +139,8 @@ type Unpacked struct {
 
 // UnreadableError says why nothing can be read from a file.
 type UnreadableError struct {
-	Reason string // one sentence for people
+	Reason string // for people
+	Cut    bool   // the file ends before anything could be read
 }
 
 func (e *UnreadableError) Error() string { return e.Reason }

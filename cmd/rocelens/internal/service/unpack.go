@@ -62,7 +62,7 @@ func readable(err error) error {
 	var no *pcapfile.NotCaptureError
 	for _, sentinel := range []error{pcapfile.ErrEmpty, pcapfile.ErrShortHeader} {
 		if errors.Is(err, sentinel) {
-			return &server.UnreadableError{Reason: sentinel.Error()}
+			return &server.UnreadableError{Reason: sentinel.Error(), Cut: true}
 		}
 	}
 	switch {
