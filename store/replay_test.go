@@ -26,6 +26,7 @@ func TestReplayComesBack(t *testing.T) {
 	connection.Directions[0] = finding.Direction{
 		Sender: found.Endpoint, Packets: 7, Missed: 0.25, MissedKnown: true, Losses: finding.Losses{Before: 1, After: 2, Unknown: 3, Capture: 4},
 		ToReceiver: finding.RoundTrip{Known: true, Samples: 1, Minimum: 10, Mean: 20, Max: 30},
+		Waits:      finding.Waits{Known: true, Lasting: 1_160, Timer: finding.Wait{Times: 16, NS: 1_050}, RNR: finding.Wait{Times: 2, NS: 3}},
 	}
 	for _, f := range []*finding.Finding{&found, &unnamed} {
 		if err := a.Divergence(t.Context(), f); err != nil {
@@ -60,6 +61,10 @@ func TestReplayComesBack(t *testing.T) {
 		{
 			"SELECT to_receiver_min_ns, to_receiver_mean_ns, to_receiver_max_ns, to_sender_min_ns FROM replayed.replays FORMAT CSV",
 			`10,20,30,\N`,
+		},
+		{
+			"SELECT lasting_ns, timer_waits, timer_wait_ns, rnr_waits, rnr_wait_ns FROM replayed.replays FORMAT CSV",
+			`1160,16,1050,2,3`,
 		},
 	} {
 		if got := ask(t, q.query); got != q.want {

@@ -99,6 +99,14 @@ func newReplayBlock() *recordBlock[replayRow] {
 		b.count(t.name+"_mean_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Mean) })
 		b.count(t.name+"_max_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Max) })
 	}
+	waits := func(name string, of func(w *finding.Waits) int64) {
+		b.count(name, func(r *row) flow.Count { return flow.Count{N: uint64(max(0, of(&r.Waits))), Known: r.Waits.Known} })
+	}
+	waits("lasting_ns", func(w *finding.Waits) int64 { return w.Lasting })
+	waits("timer_waits", func(w *finding.Waits) int64 { return int64(w.Timer.Times) })
+	waits("timer_wait_ns", func(w *finding.Waits) int64 { return w.Timer.NS })
+	waits("rnr_waits", func(w *finding.Waits) int64 { return int64(w.RNR.Times) })
+	waits("rnr_wait_ns", func(w *finding.Waits) int64 { return w.RNR.NS })
 	return b
 }
 

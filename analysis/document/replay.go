@@ -106,6 +106,16 @@ type ReplayDirection struct {
 	Missed        uint64     `json:"missed_by_capture"`
 	ToReceiverNS  *RoundTrip `json:"to_receiver_ns"`
 	ToSenderNS    *RoundTrip `json:"to_sender_ns"`
+	Waits         *Waits     `json:"waits"`
+}
+
+// Waits divides the time between the first and the last packet of a sender. What is neither Timer nor RNR is the rest.
+type Waits struct {
+	LastingNS int64  `json:"lasting_ns"`
+	Timers    uint64 `json:"timers"` // times that it waited for its retransmission timer
+	TimerNS   int64  `json:"timer_ns"`
+	RNRs      uint64 `json:"rnrs"` // times that it waited because of an RNR NAK
+	RNRNS     int64  `json:"rnr_ns"`
 }
 
 // RoundTrip is in ns.
@@ -186,6 +196,9 @@ func NewConnection(c *finding.Connection) Connection {
 			Sender: endpoint(&d.Sender), Packets: d.Packets,
 			LostBefore: d.Losses.Before, LostAfter: d.Losses.After, ResentUnknown: d.Losses.Unknown, Missed: d.Losses.Capture,
 			ToReceiverNS: roundTrip(&d.ToReceiver), ToSenderNS: roundTrip(&d.ToSender),
+		}
+		if w := d.Waits; w.Known {
+			x.Waits = &Waits{LastingNS: w.Lasting, Timers: w.Timer.Times, TimerNS: w.Timer.NS, RNRs: w.RNR.Times, RNRNS: w.RNR.NS}
 		}
 		if d.MissedKnown {
 			x.MissedShare = &d.Missed

@@ -287,6 +287,17 @@ func lossText(d *finding.Direction) string {
 	if d.ToReceiver.Known {
 		parts = append(parts, "answered after "+durationText(d.ToReceiver.Minimum)+" to "+durationText(d.ToReceiver.Max))
 	}
+	for _, wait := range []struct {
+		finding.Wait
+		text string
+	}{
+		{d.Waits.Timer, "waiting for the retransmission timer"},
+		{d.Waits.RNR, "waiting as RNR NAKs asked"},
+	} {
+		if wait.Times > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %s %s (%s)", durationText(wait.NS), durationText(d.Waits.Lasting), wait.text, plural(wait.Times, "time")))
+		}
+	}
 	if len(parts) == 0 {
 		return ""
 	}

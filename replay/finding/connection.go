@@ -40,6 +40,21 @@ type RoundTrip struct {
 	Minimum, Mean, Max int64
 }
 
+// Wait is how long a sender stood still for one reason, all times together.
+type Wait struct {
+	Times uint64
+	NS    int64
+}
+
+// Waits divides the time of a sender: what it spent waiting for its retransmission timer to run out or for the time that an
+// RNR NAK asked for, and the rest, in which it sent, waited for answers, or had nothing to send.
+type Waits struct {
+	Known   bool
+	Lasting int64 // ns from its first to its last packet
+	Timer   Wait
+	RNR     Wait
+}
+
 // Direction is what replay found about one direction of a connection: of the data that one end sends and of the
 // answers that it gets for them.
 type Direction struct {
@@ -51,6 +66,7 @@ type Direction struct {
 	Losses      Losses
 	ToReceiver  RoundTrip // from the vantage point to the receiver and back: data seen, answer seen
 	ToSender    RoundTrip // from the vantage point to the sender and back: a NAK seen, its retransmission seen
+	Waits       Waits     // of RoCE requesters
 }
 
 // Connection is what replay found about one connection.

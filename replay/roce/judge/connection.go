@@ -43,8 +43,10 @@ type lane struct {
 	sender   finding.Endpoint
 	protocol dissector.Protocol
 	packets  uint64
-	lastTime int64
-	lastSign uint64 // number of the latest packet
+	hasTime  bool
+	// firstTime and lastTime are of packets that have a time.
+	firstTime, lastTime int64
+	lastSign            uint64 // number of the latest packet
 
 	key        uint16 // partition key
 	hasKey     bool
@@ -130,6 +132,9 @@ func (c *Connection) meet(i int, e *event, s *finding.Sighting) {
 	l.packets++
 	l.lastSign = e.number
 	if e.hasTime {
+		if !l.hasTime {
+			l.hasTime, l.firstTime = true, e.time
+		}
 		l.lastTime = e.time
 	}
 }

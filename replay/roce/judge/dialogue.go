@@ -68,6 +68,7 @@ type dialogue struct {
 	}
 	timeouts  trip // between a packet and its repetition by the timer
 	backoff   backoff
+	rnrWaits  trip     // between an RNR NAK and the repetition that it asked for
 	goBack    uint64   // retransmissions that went on with the next PSN
 	selective uint64   // and those that resent only what was missing
 	resent    position // what a NAK asked for and was just sent again; the next request tells how it goes on
@@ -122,6 +123,8 @@ func (t *trip) roundTrip() finding.RoundTrip {
 	}
 	return finding.RoundTrip{Known: true, Samples: t.n, Minimum: t.min, Mean: int64(t.sum / float64(t.n)), Max: t.max}
 }
+
+func (t *trip) wait() finding.Wait { return finding.Wait{Times: t.n, NS: int64(t.sum)} }
 
 func (d *dialogue) init(c *Connection, lane int) {
 	d.c, d.lane = c, lane

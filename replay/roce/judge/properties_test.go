@@ -67,3 +67,24 @@ func TestWaitsBetweenRepetitionsAreAProperty(t *testing.T) {
 		})
 	}
 }
+
+// Sixteen packets are lost, each of which costs a time-out of 65 ms, as in a lab where it ate 1.05 of 1.16 s. Two receivers are not ready.
+func TestTimeIsSplitIntoWaitsAndTheRest(t *testing.T) {
+	w := newWire(t).calm(20)
+	for range 16 {
+		w.outage(65 * ms).after(5 * ms).calm(2)
+	}
+	for range 2 {
+		w.fresh().after(10*us).nak(notReady, w.psn-1).after(1300 * us).only(w.psn - 1).after(10 * us).done()
+	}
+	w.judge.Close(&w.report)
+	got := w.report.Directions[0].Waits
+	assert.True(t, got.Known)
+	assert.EqualValues(t, 16, got.Timer.Times)
+	assert.EqualValues(t, 16*65*ms, got.Timer.NS)
+	assert.EqualValues(t, 2, got.RNR.Times)
+	assert.EqualValues(t, 2600*us, got.RNR.NS)
+	rest := time.Duration(got.Lasting - got.Timer.NS - got.RNR.NS)
+	assert.InDelta(t, float64(80*ms), float64(rest), float64(2*ms))
+	assert.False(t, w.report.Directions[1].Waits.Known, "of who asks for nothing")
+}

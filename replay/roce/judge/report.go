@@ -24,6 +24,9 @@ func (c *Connection) report(out *finding.Direction, i int) {
 		Sender: l.sender, Packets: l.packets, Losses: d.losses,
 		ToReceiver: d.there.roundTrip(), ToSender: d.back.roundTrip(),
 	}
+	if l.hasTime && d.sent > 0 {
+		out.Waits = finding.Waits{Known: true, Lasting: l.lastTime - l.firstTime, Timer: d.timeouts.wait(), RNR: d.rnrWaits.wait()}
+	}
 	if d.sampled != 0 && d.ackSeen {
 		out.Missed, out.MissedKnown = float64(d.missed)/float64(d.sampled), true
 	}

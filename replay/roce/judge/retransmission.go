@@ -327,6 +327,7 @@ func (d *dialogue) rnrWaited(e *event) {
 		return
 	}
 	waited := e.time - r.time
+	d.rnrWaits.add(waited)
 	ev := &d.evidence.rnrEarly
 	if waited >= r.wait {
 		ev.Add(false)
