@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"strconv"
 
 	"github.com/rocelens/rocelens/server/api"
 )
@@ -24,4 +26,21 @@ func (e *endpoint) ListDivergences(ctx context.Context, r api.ListDivergencesReq
 	}
 	found, err := e.s.opt.Replays.ListDivergences(ctx, r.CaptureId, r.Params)
 	return api.ListDivergences200JSONResponse(found), err
+}
+
+// GetReplay answers GET /captures/{capture_id}/flows/{flow_id}/replay.
+func (e *endpoint) GetReplay(ctx context.Context, r api.GetReplayRequestObject) (api.GetReplayResponseObject, error) {
+	ctx = plain(ctx)
+	if err := e.needCapture(ctx, r.CaptureId); err != nil {
+		return nil, err
+	}
+	id, err := strconv.ParseUint(r.FlowId, 10, 64)
+	if err != nil {
+		return nil, problemf(kindInvalid, "Parameter \"flow_id\": %s is too large for a flow.", r.FlowId)
+	}
+	found, err := e.s.opt.Replays.Replay(ctx, r.CaptureId, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil, problemf(kindNotFound, "The connection of flow %s was not held against a reference transport: there is no such flow, or it is no reliable connection.", r.FlowId)
+	}
+	return api.GetReplay200JSONResponse(found), err
 }

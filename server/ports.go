@@ -63,6 +63,8 @@ type Paths interface {
 type Replays interface {
 	ListRules(ctx context.Context, capture uuid.UUID) (api.RuleList, error)
 	ListDivergences(ctx context.Context, capture uuid.UUID, params api.ListDivergencesParams) (api.DivergenceList, error)
+	// Replay is of the connection of a flow. A flow that the capture does not have, or that was not judged, is ErrNotFound.
+	Replay(ctx context.Context, capture uuid.UUID, flow uint64) (api.Replay, error)
 }
 
 // Proofs reads single divergences and what proves them. One that the capture does not have is ErrNotFound.

@@ -22,6 +22,9 @@ func TestReplayComesBack(t *testing.T) {
 	found.Endpoint.Address[10], found.Endpoint.Address[11], found.Endpoint.Address[12], found.Endpoint.Address[15] = 0xff, 0xff, 10, 1
 	unnamed := finding.Finding{Rule: finding.RoCEICRC, Verdict: finding.Undetermined, Path: 3}
 	connection := finding.Connection{ID: 1 << 63, Vantage: finding.VantageNearResponder}
+	connection.Properties = []finding.Property{
+		{Name: "retransmission", Value: "a: go-back-N"}, {Name: "cnp_interval", Value: "a: 4 µs"}, {Name: "retransmission", Value: "b: selective repeat"},
+	}
 	connection.Tallies[finding.RoCENAKRepeated] = finding.Tally{Conforms: 1, Diverges: 2, Undetermined: 3}
 	connection.Directions[0] = finding.Direction{
 		Sender: found.Endpoint, Packets: 7, Missed: 0.25, MissedKnown: true, Losses: finding.Losses{Before: 1, After: 2, Unknown: 3, Capture: 4},
@@ -61,6 +64,10 @@ func TestReplayComesBack(t *testing.T) {
 		{
 			"SELECT to_receiver_min_ns, to_receiver_mean_ns, to_receiver_max_ns, to_sender_min_ns FROM replayed.replays FORMAT CSV",
 			`10,20,30,\N`,
+		},
+		{
+			"SELECT properties['retransmission'], properties['cnp_interval'], length(properties) FROM replayed.replays FORMAT CSV",
+			`"a: go-back-N; b: selective repeat","a: 4 µs",2`,
 		},
 		{
 			"SELECT lasting_ns, timer_waits, timer_wait_ns, rnr_waits, rnr_wait_ns FROM replayed.replays FORMAT CSV",

@@ -99,6 +99,8 @@ func newReplayBlock() *recordBlock[replayRow] {
 		b.count(t.name+"_mean_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Mean) })
 		b.count(t.name+"_max_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Max) })
 	}
+	properties := &propertyMaps{}
+	b.add("properties", properties, func(r *row) { properties.append(r.connection.Properties) })
 	waits := func(name string, of func(w *finding.Waits) int64) {
 		b.count(name, func(r *row) flow.Count { return flow.Count{N: uint64(max(0, of(&r.Waits))), Known: r.Waits.Known} })
 	}

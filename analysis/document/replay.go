@@ -185,7 +185,7 @@ func NewFinding(f *finding.Finding) Finding {
 func NewConnection(c *finding.Connection) Connection {
 	out := Connection{
 		ConnectionID: strconv.FormatUint(uint64(c.ID), 10), Transport: "RoCE", Verdict: c.Verdict().String(), OneWay: c.OneWay,
-		Pairing: c.Pairing, Vantage: c.Vantage.String(), Properties: map[string]string{}, Rules: tallies(&c.Tallies, false),
+		Pairing: c.Pairing, Vantage: c.Vantage.String(), Properties: finding.Together(c.Properties), Rules: tallies(&c.Tallies, false),
 	}
 	if c.MetaRoCE {
 		out.Transport = "MetaRoCE, profile mr0"
@@ -204,13 +204,6 @@ func NewConnection(c *finding.Connection) Connection {
 			x.MissedShare = &d.Missed
 		}
 		out.Directions = append(out.Directions, x)
-	}
-	for _, p := range c.Properties {
-		if both, ok := out.Properties[p.Name]; ok { // each end has one
-			out.Properties[p.Name] = both + "; " + p.Value
-			continue
-		}
-		out.Properties[p.Name] = p.Value
 	}
 	return out
 }

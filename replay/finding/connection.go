@@ -87,6 +87,18 @@ type Property struct {
 	Value string
 }
 
+// Together is properties by name. What both ends have is in one value, the end that asks for more first.
+func Together(list []Property) map[string]string {
+	out := make(map[string]string, len(list))
+	for _, p := range list {
+		if both, ok := out[p.Name]; ok {
+			p.Value = both + "; " + p.Value
+		}
+		out[p.Name] = p.Value
+	}
+	return out
+}
+
 // Verdict is the worst verdict of any rule: diverges, else undetermined, else conforms.
 func (c *Connection) Verdict() Verdict {
 	worst := Conforms

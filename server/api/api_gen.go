@@ -48,30 +48,6 @@ func (e CaptureStatus) Valid() bool {
 	}
 }
 
-// Defines values for DivergenceDetailVantage.
-const (
-	BetweenTheTwo    DivergenceDetailVantage = "between the two"
-	NearTheRequester DivergenceDetailVantage = "near the requester"
-	NearTheResponder DivergenceDetailVantage = "near the responder"
-	Unknown          DivergenceDetailVantage = "unknown"
-)
-
-// Valid indicates whether the value is a known member of the DivergenceDetailVantage enum.
-func (e DivergenceDetailVantage) Valid() bool {
-	switch e {
-	case BetweenTheTwo:
-		return true
-	case NearTheRequester:
-		return true
-	case NearTheResponder:
-		return true
-	case Unknown:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for FieldNodeSeverity.
 const (
 	FieldNodeSeverityError   FieldNodeSeverity = "error"
@@ -540,6 +516,24 @@ func (e QueryRequestFormat) Valid() bool {
 	}
 }
 
+// Defines values for ReplayTransport.
+const (
+	ReplayTransportMetaRoCE ReplayTransport = "MetaRoCE"
+	ReplayTransportRoCE     ReplayTransport = "RoCE"
+)
+
+// Valid indicates whether the value is a known member of the ReplayTransport enum.
+func (e ReplayTransport) Valid() bool {
+	switch e {
+	case ReplayTransportMetaRoCE:
+		return true
+	case ReplayTransportRoCE:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Severity.
 const (
 	SeverityError   Severity = "error"
@@ -621,6 +615,51 @@ func (e StreamSort) Valid() bool {
 	case StreamSortSource:
 		return true
 	case StreamSortStreamId:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Vantage.
+const (
+	BetweenTheTwo    Vantage = "between the two"
+	NearTheRequester Vantage = "near the requester"
+	NearTheResponder Vantage = "near the responder"
+	Unknown          Vantage = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the Vantage enum.
+func (e Vantage) Valid() bool {
+	switch e {
+	case BetweenTheTwo:
+		return true
+	case NearTheRequester:
+		return true
+	case NearTheResponder:
+		return true
+	case Unknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Verdict.
+const (
+	VerdictConforms     Verdict = "conforms"
+	VerdictDiverges     Verdict = "diverges"
+	VerdictUndetermined Verdict = "undetermined"
+)
+
+// Valid indicates whether the value is a known member of the Verdict enum.
+func (e Verdict) Valid() bool {
+	switch e {
+	case VerdictConforms:
+		return true
+	case VerdictDiverges:
+		return true
+	case VerdictUndetermined:
 		return true
 	default:
 		return false
@@ -855,15 +894,12 @@ type DivergenceDetail struct {
 	// Title what the rule asks for
 	Title string `json:"title"`
 
-	// Vantage where the connection was captured
-	Vantage DivergenceDetailVantage `json:"vantage"`
+	// Vantage where a connection was captured, by how its round trip divides
+	Vantage Vantage `json:"vantage"`
 
 	// VantageAt about where that is between the first end, 0, and the second, 1
 	VantageAt *float64 `json:"vantage_at"`
 }
-
-// DivergenceDetailVantage where the connection was captured
-type DivergenceDetailVantage string
 
 // DivergenceList defines model for DivergenceList.
 type DivergenceList struct {
@@ -1407,6 +1443,66 @@ type RateHint struct {
 	Unlimited int64 `json:"unlimited"`
 }
 
+// Replay A connection held against the reference transport
+type Replay struct {
+	ConnectionId string `json:"connection_id"`
+
+	// Directions those that were seen, the one with more packets first
+	Directions []ReplayDirection `json:"directions"`
+
+	// OneWay the capture has no packet of the other direction
+	OneWay bool `json:"one_way"`
+
+	// Properties traits that no rule forbids, or settings as measured, by name: retransmission, cnp_interval and others in docs/replay.md
+	Properties map[string]string `json:"properties"`
+	Transport  ReplayTransport   `json:"transport"`
+
+	// Vantage where a connection was captured, by how its round trip divides
+	Vantage Vantage `json:"vantage"`
+
+	// Verdict undetermined: something that the capture may have missed would explain it
+	Verdict Verdict `json:"verdict"`
+}
+
+// ReplayTransport defines model for Replay.Transport.
+type ReplayTransport string
+
+// ReplayDirection defines model for ReplayDirection.
+type ReplayDirection struct {
+	// LostAfter between the capture and the receiver
+	LostAfter int64 `json:"lost_after"`
+
+	// LostBefore between the sender and the capture
+	LostBefore int64 `json:"lost_before"`
+
+	// Missed packets that the receiver had and the capture has not
+	Missed int64 `json:"missed"`
+
+	// MissedShare share of the packets that the capture missed, 0 to 1
+	MissedShare *float64 `json:"missed_share"`
+	Packets     int64    `json:"packets"`
+
+	// ResentUnknown times that packets were sent again, and nothing tells what was lost, or where
+	ResentUnknown int64 `json:"resent_unknown"`
+	Sender        End   `json:"sender"`
+
+	// ToReceiver from the capture to the receiver and back
+	ToReceiver *RoundTrip `json:"to_receiver"`
+
+	// ToSender from the capture to the sender and back
+	ToSender *RoundTrip `json:"to_sender"`
+
+	// Waits null: of MetaRoCE, of who asks for nothing, or without times
+	Waits *Waits `json:"waits"`
+}
+
+// RoundTrip defines model for RoundTrip.
+type RoundTrip struct {
+	MaxNs  int64 `json:"max_ns"`
+	MeanNs int64 `json:"mean_ns"`
+	MinNs  int64 `json:"min_ns"`
+}
+
 // Rule A rule of the catalogue in docs/replay-rules.md, and what came of it over all connections of a capture
 type Rule struct {
 	Conforms int64 `json:"conforms"`
@@ -1556,6 +1652,25 @@ type Totals struct {
 	RnrNakPackets           int64 `json:"rnr_nak_packets"`
 	TruncatedPackets        int64 `json:"truncated_packets"`
 	UnsupportedPackets      int64 `json:"unsupported_packets"`
+}
+
+// Vantage where a connection was captured, by how its round trip divides
+type Vantage string
+
+// Verdict undetermined: something that the capture may have missed would explain it
+type Verdict string
+
+// Waits The time between a requester's first and last packet: what it stood still, and the rest, in which it sent, waited for answers, or had nothing to send
+type Waits struct {
+	LastingNs int64 `json:"lasting_ns"`
+	RnrNs     int64 `json:"rnr_ns"`
+
+	// Rnrs times that it waited because an RNR NAK asked for it
+	Rnrs    int64 `json:"rnrs"`
+	TimerNs int64 `json:"timer_ns"`
+
+	// Timers times that it waited for its retransmission timer
+	Timers int64 `json:"timers"`
 }
 
 // BothDirections defines model for BothDirections.
@@ -1755,6 +1870,9 @@ type ServerInterface interface {
 	// GetPathSeries Rate hint, packets in flight, round trip and troubles of a path over time
 	// (GET /captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series)
 	GetPathSeries(c *gin.Context, captureId CaptureID, flowId FlowID, pathId int, params GetPathSeriesParams)
+	// GetReplay What came of the connection of a flow held against the reference transport
+	// (GET /captures/{capture_id}/flows/{flow_id}/replay)
+	GetReplay(c *gin.Context, captureId CaptureID, flowId FlowID)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(c *gin.Context, captureId CaptureID, params ListPacketsParams)
@@ -2334,6 +2452,40 @@ func (siw *ServerInterfaceWrapper) GetPathSeries(c *gin.Context) {
 	siw.Handler.GetPathSeries(c, captureId, flowId, pathId, params)
 }
 
+// GetReplay operation middleware
+func (siw *ServerInterfaceWrapper) GetReplay(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", c.Param("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter capture_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "flow_id" -------------
+	var flowId FlowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "flow_id", c.Param("flow_id"), &flowId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter flow_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetReplay(c, captureId, flowId)
+}
+
 // ListPackets operation middleware
 func (siw *ServerInterfaceWrapper) ListPackets(c *gin.Context) {
 
@@ -2817,6 +2969,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/captures/:capture_id/paths", wrapper.ListPaths)
 	router.GET(options.BaseURL+"/captures/:capture_id/streams", wrapper.ListStreams)
 	router.GET(options.BaseURL+"/captures/:capture_id/rules", wrapper.ListRules)
+	router.GET(options.BaseURL+"/captures/:capture_id/flows/:flow_id/replay", wrapper.GetReplay)
 	router.GET(options.BaseURL+"/captures/:capture_id/divergences", wrapper.ListDivergences)
 	router.GET(options.BaseURL+"/captures/:capture_id/divergences/:divergence_id", wrapper.GetDivergence)
 	router.GET(options.BaseURL+"/captures/:capture_id/divergences/:divergence_id/packets", wrapper.ListDivergencePackets)
@@ -3448,6 +3601,46 @@ func (response GetPathSeriesdefaultApplicationProblemPlusJSONResponse) VisitGetP
 	return err
 }
 
+type GetReplayRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	FlowId    FlowID    `json:"flow_id"`
+}
+
+type GetReplayResponseObject interface {
+	VisitGetReplayResponse(w http.ResponseWriter) error
+}
+
+type GetReplay200JSONResponse Replay
+
+func (response GetReplay200JSONResponse) VisitGetReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetReplaydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetReplaydefaultApplicationProblemPlusJSONResponse) VisitGetReplayResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListPacketsRequestObject struct {
 	CaptureId CaptureID `json:"capture_id"`
 	Params    ListPacketsParams
@@ -3985,6 +4178,9 @@ type StrictServerInterface interface {
 	// GetPathSeries Rate hint, packets in flight, round trip and troubles of a path over time
 	// (GET /captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series)
 	GetPathSeries(ctx context.Context, request GetPathSeriesRequestObject) (GetPathSeriesResponseObject, error)
+	// GetReplay What came of the connection of a flow held against the reference transport
+	// (GET /captures/{capture_id}/flows/{flow_id}/replay)
+	GetReplay(ctx context.Context, request GetReplayRequestObject) (GetReplayResponseObject, error)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(ctx context.Context, request ListPacketsRequestObject) (ListPacketsResponseObject, error)
@@ -4447,6 +4643,33 @@ func (sh *strictHandler) GetPathSeries(ctx *gin.Context, captureId CaptureID, fl
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetPathSeriesResponseObject); ok {
 		if err := validResponse.VisitGetPathSeriesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetReplay operation middleware
+func (sh *strictHandler) GetReplay(ctx *gin.Context, captureId CaptureID, flowId FlowID) {
+	var request GetReplayRequestObject
+
+	request.CaptureId = captureId
+	request.FlowId = flowId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetReplay(ctx, request.(GetReplayRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetReplay")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetReplayResponseObject); ok {
+		if err := validResponse.VisitGetReplayResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

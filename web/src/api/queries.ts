@@ -166,6 +166,16 @@ export const rulesQuery = (id: string) =>
     queryFn: ({ signal }) => unwrap(client.GET("/captures/{capture_id}/rules", { signal, params: { path: { capture_id: id } } })),
   });
 
+export const replayQuery = (id: string, flowId: string) =>
+  queryOptions({
+    queryKey: ["replay", id, flowId],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/captures/{capture_id}/flows/{flow_id}/replay", { signal, params: { path: { capture_id: id, flow_id: flowId } } }),
+      ),
+  });
+
 const DIVERGENCES_PAGE = 100;
 
 export const divergencesQuery = (id: string, rule: string, verdict: FoundVerdict | undefined) =>

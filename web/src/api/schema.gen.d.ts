@@ -240,6 +240,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{capture_id}/flows/{flow_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                flow_id: components["parameters"]["FlowID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What came of the connection of a flow held against the reference transport
+         * @description Only reliable connections and MetaRoCE are held against one; for other flows the answer is 404.
+         */
+        get: operations["getReplay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures/{capture_id}/divergences": {
         parameters: {
             query?: never;
@@ -1020,6 +1043,95 @@ export interface components {
             source: string;
             next: string;
         };
+        /**
+         * @description undetermined: something that the capture may have missed would explain it
+         * @enum {string}
+         */
+        Verdict: "conforms" | "diverges" | "undetermined";
+        /**
+         * @description where a connection was captured, by how its round trip divides
+         * @enum {string}
+         */
+        Vantage: "unknown" | "near the requester" | "between the two" | "near the responder";
+        /** @description A connection held against the reference transport */
+        Replay: {
+            connection_id: string;
+            /** @enum {string} */
+            transport: "RoCE" | "MetaRoCE";
+            verdict: components["schemas"]["Verdict"];
+            vantage: components["schemas"]["Vantage"];
+            /** @description the capture has no packet of the other direction */
+            one_way: boolean;
+            /** @description traits that no rule forbids, or settings as measured, by name: retransmission, cnp_interval and others in docs/replay.md */
+            properties: {
+                [key: string]: string;
+            };
+            /** @description those that were seen, the one with more packets first */
+            directions: components["schemas"]["ReplayDirection"][];
+        };
+        ReplayDirection: {
+            sender: components["schemas"]["End"];
+            /** Format: int64 */
+            packets: number;
+            /**
+             * Format: double
+             * @description share of the packets that the capture missed, 0 to 1
+             */
+            missed_share: number | null;
+            /**
+             * Format: int64
+             * @description between the sender and the capture
+             */
+            lost_before: number;
+            /**
+             * Format: int64
+             * @description between the capture and the receiver
+             */
+            lost_after: number;
+            /**
+             * Format: int64
+             * @description times that packets were sent again, and nothing tells what was lost, or where
+             */
+            resent_unknown: number;
+            /**
+             * Format: int64
+             * @description packets that the receiver had and the capture has not
+             */
+            missed: number;
+            /** @description from the capture to the receiver and back */
+            to_receiver: components["schemas"]["RoundTrip"] | null;
+            /** @description from the capture to the sender and back */
+            to_sender: components["schemas"]["RoundTrip"] | null;
+            /** @description null: of MetaRoCE, of who asks for nothing, or without times */
+            waits: components["schemas"]["Waits"] | null;
+        };
+        RoundTrip: {
+            /** Format: int64 */
+            min_ns: number;
+            /** Format: int64 */
+            mean_ns: number;
+            /** Format: int64 */
+            max_ns: number;
+        };
+        /** @description The time between a requester's first and last packet: what it stood still, and the rest, in which it sent, waited for answers, or had nothing to send */
+        Waits: {
+            /** Format: int64 */
+            lasting_ns: number;
+            /**
+             * Format: int64
+             * @description times that it waited for its retransmission timer
+             */
+            timers: number;
+            /** Format: int64 */
+            timer_ns: number;
+            /**
+             * Format: int64
+             * @description times that it waited because an RNR NAK asked for it
+             */
+            rnrs: number;
+            /** Format: int64 */
+            rnr_ns: number;
+        };
         DivergenceList: {
             divergences: components["schemas"]["Divergence"][];
             /**
@@ -1036,11 +1148,7 @@ export interface components {
             flow_ids: string[];
             /** @description the two ends of the connection; none when the capture has no flow of it */
             ends: components["schemas"]["End"][];
-            /**
-             * @description where the connection was captured
-             * @enum {string}
-             */
-            vantage: "unknown" | "near the requester" | "between the two" | "near the responder";
+            vantage: components["schemas"]["Vantage"];
             /**
              * Format: double
              * @description about where that is between the first end, 0, and the second, 1
@@ -1913,6 +2021,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                flow_id: components["parameters"]["FlowID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
                 };
             };
             default: components["responses"]["Problem"];

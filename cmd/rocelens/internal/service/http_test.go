@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -255,4 +256,38 @@ func TestReplayByAPI(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, s.get(t, base+"/divergences?rule=roce.none").status)
 	require.Equal(t, http.StatusBadRequest, s.get(t, base+"/divergences?connection_id=99999999999999999999").status)
 	require.Equal(t, http.StatusNotFound, s.get(t, "/captures/00000000-0000-4000-8000-000000000000/rules").status)
+}
+
+// TestReplayOfAFlowByAPI: where a connection was captured, where its packets were lost, how long it took, and how it behaves.
+func TestReplayOfAFlowByAPI(t *testing.T) {
+	s := web(t)
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "testdata", "allreduce-loss.pcapng"))
+	require.NoError(t, err)
+	c, _ := s.upload(t, "allreduce-loss.pcapng", data)
+	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
+	base := "/captures/" + c.Id.String() + "/flows"
+	var flows api.FlowList
+	s.get(t, base).into(t, &flows)
+	lossy := slices.IndexFunc(flows.Flows, func(f api.Flow) bool { return f.Source == "10.16.0.3" && f.DestinationQp == 261 })
+	require.GreaterOrEqual(t, lossy, 0)
+	var got api.Replay
+	s.get(t, base+"/"+flows.Flows[lossy].Id+"/replay").into(t, &got)
+	require.Equal(t, api.Verdict("conforms"), got.Verdict)
+	require.Equal(t, api.BetweenTheTwo, got.Vantage)
+	require.Equal(t, "10.16.0.3: go-back-N (3 of 3 times after a NAK)", got.Properties["retransmission"])
+	require.Len(t, got.Directions, 2)
+	data0, answers := got.Directions[0], got.Directions[1]
+	require.Equal(t, "10.16.0.3", data0.Sender.Address)
+	require.EqualValues(t, 140, data0.Packets)
+	require.Equal(t, []int64{3, 0, 0, 0}, []int64{data0.LostBefore, data0.LostAfter, data0.ResentUnknown, data0.Missed})
+	require.EqualValues(t, 2155, data0.ToReceiver.MinNs)
+	require.NotNil(t, data0.Waits)
+	require.Zero(t, data0.Waits.Timers)
+	require.Positive(t, data0.Waits.LastingNs)
+	require.Nil(t, answers.MissedShare, "of answers it is not known")
+	require.Nil(t, answers.ToReceiver)
+	require.Nil(t, answers.Waits)
+
+	require.Equal(t, http.StatusNotFound, s.get(t, base+"/1/replay").status)
+	require.Equal(t, http.StatusBadRequest, s.get(t, base+"/99999999999999999999/replay").status)
 }

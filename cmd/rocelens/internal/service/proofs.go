@@ -52,7 +52,7 @@ func (p *proofs) Divergence(ctx context.Context, c server.Account, id uint64) (o
 		out.FlowIds = append(out.FlowIds, strconv.FormatUint(uint64(found.flows[i].ID), 10))
 	}
 	out.Ends = endsOf(found.flows)
-	out.Vantage = api.DivergenceDetailVantage(vantage.Place)
+	out.Vantage = api.Vantage(vantage.Place)
 	out.VantageAt = vantageAt(&vantage, out.Ends)
 	return out, nil
 }

@@ -8,6 +8,7 @@ import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
 import { formatCount } from "../../lib/format";
 import { ProfileNote } from "../metaroce/ProfileNote";
+import { ConnectionReplay } from "../replay/ConnectionReplay";
 import { FlowFigures } from "./FlowFigures";
 import classes from "./FlowFrame.module.css";
 
@@ -88,6 +89,7 @@ export function FlowFrame({ captureId, flowId, tab, actions, children }: Props) 
       actions={actions}
     >
       <FlowFigures captureId={captureId} flow={flow.data} reverse={reverse.data} to={TABS[tab]} />
+      <ConnectionReplay captureId={captureId} flowId={flow.data.id} />
       <Tabs captureId={captureId} flow={flow.data} />
       {children(capture.data, flow.data)}
     </Page>
