@@ -68,8 +68,13 @@ func (b *block) reset() {
 
 // input is the block as ch-go sends it, and the names of its columns. It shares the block's memory.
 func (b *block) input() (input proto.Input, names string) {
-	input = make(proto.Input, 0, 1+len(b.fields)+len(b.late))
-	input = append(input, proto.InputColumn{Name: "capture_id", Data: &b.captures})
+	input = append(proto.Input{{Name: "capture_id", Data: &b.captures}}, b.columns()...)
+	return input, columnNames(input)
+}
+
+// columns is all of it but the capture.
+func (b *block) columns() proto.Input {
+	input := make(proto.Input, 0, len(b.fields)+len(b.late))
 	for _, f := range b.fields {
 		input = append(input, proto.InputColumn{Name: f.name, Data: f.input()})
 	}
@@ -79,9 +84,13 @@ func (b *block) input() (input proto.Input, names string) {
 			input = append(input, proto.InputColumn{Name: f.name, Data: f.input()})
 		}
 	}
+	return input
+}
+
+func columnNames(input proto.Input) string {
 	quoted := make([]string, len(input))
 	for i := range input {
 		quoted[i] = identifier(input[i].Name)
 	}
-	return input, strings.Join(quoted, ", ")
+	return strings.Join(quoted, ", ")
 }

