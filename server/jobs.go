@@ -19,16 +19,21 @@ import (
 var (
 	errCancelled = errors.New("cancelled by a user")
 	errDeleted   = errors.New("the capture is being deleted")
+	errLarge     = errors.New("the capture is not small")
 )
 
 // job is the analysis of one capture, from its place in the queue to its end.
 type job struct {
-	id   uuid.UUID
-	done chan struct{}
+	id      uuid.UUID
+	size    int64  // bytes of the uploaded file
+	arrival uint64 // its place in the queue
+	large   bool   // no longer tried as a small one; written by who has the job
+	done    chan struct{}
 
 	mu     sync.Mutex
 	cause  error // why it was stopped
 	cancel context.CancelCauseFunc
+	trial  bool // it ends with errLarge as soon as it turns out not to be small
 	step   Step
 	began  time.Time // of the phase
 }
@@ -46,11 +51,21 @@ func (j *job) stop(cause error) {
 }
 
 // begin ties the job to a context, and says why it must not begin after all.
-func (j *job) begin(cancel context.CancelCauseFunc) error {
+func (j *job) begin(cancel context.CancelCauseFunc, trial bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.cancel = cancel
+	j.cancel, j.trial = cancel, trial
 	return j.cause
+}
+
+// why is the cause of the end of a job whose context is done.
+func (j *job) why(ctx context.Context) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.cause != nil {
+		return j.cause // which may have come after errLarge
+	}
+	return context.Cause(ctx)
 }
 
 func (j *job) advance(step Step) {
@@ -60,6 +75,9 @@ func (j *job) advance(step Step) {
 		j.began = time.Now()
 	}
 	j.step = step
+	if j.trial && step.large() {
+		j.cancel(errLarge)
+	}
 }
 
 // rateAfter is how long a phase must have run before its rate says anything.
@@ -70,8 +88,8 @@ func (j *job) progress(now time.Time) api.Progress {
 	defer j.mu.Unlock()
 	p := api.Progress{Phase: j.step.Phase, Packets: j.step.Packets, Bytes: j.step.Bytes, BytesTotal: j.step.BytesTotal}
 	took := now.Sub(j.began)
-	if j.step.Phase == api.ProgressPhaseQueued || took < rateAfter {
-		return p
+	if j.step.Phase == api.ProgressPhaseQueued || j.step.Phase == api.ProgressPhaseStoring || took < rateAfter {
+		return p // there is no rate of what waits or is already read
 	}
 	p.PacketsPerSecond = float64(j.step.Packets) / took.Seconds()
 	if j.step.Bytes > 0 && j.step.BytesTotal >= j.step.Bytes {
@@ -81,68 +99,23 @@ func (j *job) progress(now time.Time) api.Progress {
 	return p
 }
 
-// enqueue puts a capture at the end of the queue.
-func (l *library) enqueue(id uuid.UUID, size int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.active[id] != nil {
-		return
-	}
-	j := &job{id: id, done: make(chan struct{}), step: Step{Phase: api.ProgressPhaseQueued, BytesTotal: size}}
-	l.active[id] = j
-	l.queue = append(l.queue, j)
-	l.metrics.queue.Set(float64(len(l.queue)))
-	l.wake.Signal()
-}
-
-// start begins the workers. They end when ctx is done.
-func (l *library) start(ctx context.Context) {
-	for range l.opt.Workers {
-		l.workers.Go(func() {
-			for j := l.next(); j != nil; j = l.next() {
-				l.work(ctx, j)
-			}
-		})
-	}
-	context.AfterFunc(ctx, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.stopped = true
-		l.wake.Broadcast()
-	})
-}
-
-func (l *library) wait() { l.workers.Wait() }
-
-// next waits for a job; nil when the service ends.
-func (l *library) next() *job {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.queue) == 0 && !l.stopped {
-		l.wake.Wait()
-	}
-	if l.stopped {
-		return nil
-	}
-	j := l.queue[0]
-	l.queue = l.queue[1:]
-	l.metrics.queue.Set(float64(len(l.queue)))
-	return j
-}
-
-// work analyses one capture and leaves its account in the state that follows.
-func (l *library) work(service context.Context, j *job) {
+// work analyses one capture and leaves its account in the state that follows. A trial puts it back into the queue when it
+// turns out not to be small.
+func (l *library) work(service context.Context, j *job, trial bool) {
 	l.metrics.running.Inc()
 	defer l.metrics.running.Dec()
 	ctx, cancel := context.WithCancelCause(service)
 	defer cancel(nil)
-	err := j.begin(cancel)
+	err := j.begin(cancel, trial)
 	var c Account
 	if err == nil {
 		c, err = l.opt.Captures.Capture(ctx, j.id)
 	}
 	if err == nil {
 		err = l.analysis(ctx, j, &c)
+	}
+	if err != nil && errors.Is(j.why(ctx), errLarge) && l.postpone(ctx, j, c) {
+		return
 	}
 	l.conclude(ctx, j, c, err)
 	l.mu.Lock()
@@ -281,7 +254,7 @@ func (l *library) conclude(ctx context.Context, j *job, c Account, err error) {
 	}
 	cause := err
 	if ctx.Err() != nil {
-		cause = context.Cause(ctx)
+		cause = j.why(ctx)
 	}
 	if errors.Is(cause, errStopping) || errors.Is(cause, errDeleted) {
 		// Taken up again by the next start, or about to vanish.

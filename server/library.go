@@ -31,7 +31,9 @@ type library struct {
 
 	mu       sync.Mutex
 	wake     *sync.Cond
-	queue    []*job
+	queue    []*job // in the order of arrival
+	arrivals uint64
+	idle     int                // workers that wait for a job
 	active   map[uuid.UUID]*job // queued or running
 	busy     map[uuid.UUID]bool // being deleted or queued: nothing else may begin
 	statuses map[uuid.UUID]api.CaptureStatus
@@ -319,16 +321,17 @@ func (l *library) halt(ctx context.Context, id uuid.UUID, cause error) bool {
 	waiting := false
 	if i := slices.Index(l.queue, j); i >= 0 {
 		waiting = true
-		l.queue = slices.Delete(l.queue, i, i+1)
-		l.metrics.queue.Set(float64(len(l.queue)))
+		l.setQueue(slices.Delete(l.queue, i, i+1))
+	}
+	if j != nil {
+		j.stop(cause) // under the lock: it must not come back to the queue
 	}
 	l.mu.Unlock()
 	if j == nil {
 		return false
 	}
-	j.stop(cause)
 	if waiting {
-		l.work(context.WithoutCancel(ctx), j) // which only takes note of the end
+		l.work(context.WithoutCancel(ctx), j, false) // which only takes note of the end
 	}
 	select {
 	case <-j.done:

@@ -15,6 +15,8 @@ const (
 	shutdownTimeout = 10 * time.Second
 	diskCheckEvery  = 64 << 20 // bytes written between two looks at the disk
 	expiryInterval  = time.Hour
+	smallBytes      = 32 << 20 // of a decompressed capture that need not wait for large ones
+	smallPackets    = 250_000  // in it
 	saveTimeout     = 30 * time.Second
 	// Nothing is written below this much free space: a full disk stops the database too.
 	minDiskReserve = 256 << 20

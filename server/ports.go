@@ -131,6 +131,7 @@ type Step struct {
 	Packets    int64
 	Bytes      int64
 	BytesTotal int64 // 0: unknown
+	Unpacked   int64 // bytes that came out of a compressed file, while it is decompressed
 }
 
 // Unpacked says what decompression found.

@@ -24,7 +24,7 @@ type Options struct {
 	MaxUpload    int64         // bytes; 0: as much as the disk holds
 	MaxUnpacked  int64         // bytes that may come out of one compressed file; 0: 256 GiB
 	DiskReserve  int64         // bytes that stay free; 0: 256 MiB
-	Workers      int           // analyses at a time; 0: one per two CPUs
+	Workers      int           // analyses at a time, beside one of a small capture; 0: one per two CPUs
 	UploadExpiry time.Duration // of uploads that nobody continues; 0: 24 hours
 	AllowedHosts []string      // names, beside IP addresses and localhost, under which browsers reach the service
 	Console      fs.FS         // the built web console; nil: not built

@@ -72,7 +72,7 @@ type serveCommand struct {
 	MaxUpload    byteCount     `env:"ROCELENS_MAX_UPLOAD" default:"0" placeholder:"SIZE" help:"Largest file that is taken, for instance 20GiB. 0: what the disk holds."`
 	MaxUnpacked  byteCount     `env:"ROCELENS_MAX_UNPACKED" default:"256GiB" placeholder:"SIZE" help:"What may come out of one compressed file (${default})."`
 	DiskReserve  byteCount     `env:"ROCELENS_DISK_RESERVE" default:"256MiB" placeholder:"SIZE" help:"Uploads end when less than this would stay free (${default})."`
-	Workers      int           `env:"ROCELENS_WORKERS" default:"0" placeholder:"N" help:"Captures analysed at the same time. 0: one per two CPUs."`
+	Workers      int           `env:"ROCELENS_WORKERS" default:"0" placeholder:"N" help:"Captures analysed at the same time, beside one small one. 0: one per two CPUs."`
 	UploadExpiry time.Duration `env:"ROCELENS_UPLOAD_EXPIRY" default:"24h" placeholder:"TIME" help:"When an upload that nobody continues is removed (${default})."`
 	Check        bool          `help:"Check the configuration and stop."`
 

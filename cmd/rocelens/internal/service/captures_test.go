@@ -416,9 +416,8 @@ func TestListOfCaptures(t *testing.T) {
 func TestCancelAndDeleteWhileAnalysing(t *testing.T) {
 	s := start(t, service.Config{Workers: 1})
 	large, truth := generated(t, 400_000)
-	small, _ := generated(t, 300)
 	busy, _ := s.upload(t, "busy.pcap", large)
-	waiting, _ := s.upload(t, "waiting.pcap", small)
+	waiting, _ := s.upload(t, "waiting.pcap", bulky(t))
 
 	c := s.until(t, busy.Id, func(c api.Capture) bool { return c.Progress != nil && c.Progress.Packets > 0 || c.Analyzed })
 	require.Equal(t, api.CaptureStatusAnalyzing, c.Status, "the analysis is slower than two requests")

@@ -40,8 +40,9 @@ func (unpacker) Unpack(ctx context.Context, src, dst string, limit int64, progre
 	if err != nil {
 		return out, fmt.Errorf("decompress: %w", err)
 	}
-	out.Compression, err = pcapfile.Decompress(ctx, in, file, pcapfile.Options{MaxDecompressed: limit}, func(done int64) {
-		progress(server.Step{Phase: api.ProgressPhaseDecompressing, Bytes: done, BytesTotal: info.Size()})
+	written := &countingWriter{w: file}
+	out.Compression, err = pcapfile.Decompress(ctx, in, written, pcapfile.Options{MaxDecompressed: limit}, func(done int64) {
+		progress(server.Step{Phase: api.ProgressPhaseDecompressing, Bytes: done, BytesTotal: info.Size(), Unpacked: written.n})
 	})
 	if errors.Is(err, pcapfile.ErrDamaged) {
 		out.Fault, err = faultSentence(err), nil
@@ -50,6 +51,17 @@ func (unpacker) Unpack(ctx context.Context, src, dst string, limit int64, progre
 		err = &server.UnreadableError{Reason: "There is no room on the disk to decompress the file: delete captures, then analyse it again."}
 	}
 	return out, err
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // faultSentence leaves out the wrapping that is for logs.
