@@ -51,7 +51,8 @@ func (c *Connection) movedFrom(d *lane, p *path, e *event) bool {
 			if s.state&seen == 0 || s.msn != m.DH.MSN || s.offset != m.DH.MessageOffset || s.stream != m.DH.StreamID || s.kind != m.CH.Type {
 				continue
 			}
-			if e.timed && s.port == q.port {
+			// When two paths fail one after the other, what was sent later may be seen first.
+			if before, ok := elapsed(s.lastTS, m.DH.Timestamp, s.time, e.time); e.timed && ok && before > 0 && s.port == q.port {
 				q.moved, q.movedTS, q.movedNumber, q.movedPort, q.movedTime = true, m.DH.Timestamp, e.number, s.port, e.time
 			}
 			return true
