@@ -67,6 +67,8 @@ type Config struct {
 	Jitter      time.Duration
 	// The route passes nothing from OutageAt, since Start, for OutageFor.
 	OutageAt, OutageFor time.Duration
+	// DetourDelay, when not 0, takes RouteDelay's place after the outage: frames take another path then.
+	DetourDelay time.Duration
 
 	Endpoint roce.Config   // of all hosts; Address, MAC and Memory are set
 	QP       roce.QPConfig // of all QPs; numbers, addresses, source ports and initial PSNs are set

@@ -201,8 +201,11 @@ func (r *Run) tap(result *Result) {
 	}
 	r.Network.OnSend, r.Network.OnDeliver = at, at
 	r.Network.OnHop = func(hop int, to *simulation.Host, f *simulation.Frame) {
-		since := r.Network.Now - c.Start - c.OutageAt
-		r.Network.Planes[0].Routes[0].Down = since >= 0 && since < c.OutageFor
+		since, route := r.Network.Now-c.Start-c.OutageAt, r.Network.Planes[0].Routes[0]
+		route.Down = since >= 0 && since < c.OutageFor
+		if c.DetourDelay != 0 && since >= c.OutageFor {
+			route.Delay = c.DetourDelay
+		}
 		if hop == 1 && c.MarkChance > 0 && f.ECN != dissector.ECNNotECT && r.Network.Random.Float64() < c.MarkChance {
 			f.ECN = dissector.ECNCE
 		}
