@@ -88,25 +88,51 @@ func scenarioOf(seed uint64) (scenario.Config, float64) {
 	if r.IntN(3) == 0 {
 		c.Unready, c.UnreadyFor = 0.1, 2*time.Millisecond
 	}
-	return c, pick(0, 0.001, 0.01)
+	missing := pick(0, 0.001, 0.01)
+	switch r.IntN(6) {
+	case 0:
+		incast(&c, r)
+	case 1:
+		c.OutageAt = 200*time.Microsecond + time.Duration(r.Int64N(int64(2*time.Millisecond)))
+		c.OutageFor = 10*time.Millisecond + time.Duration(r.Int64N(int64(60*time.Millisecond)))
+		c.DetourDelay = 2*time.Microsecond + time.Duration(r.Int64N(int64(100*time.Microsecond)))
+		c.Think = 50 * time.Microsecond
+	}
+	return c, missing
+}
+
+// incast lets many clients send to one server, whose port marks and drops what its queue does not hold.
+func incast(c *scenario.Config, r *rand.Rand) {
+	c.Clients, c.Servers, c.Connections = 8, 1, 8+8*r.IntN(2)
+	c.Mix = [...]scenario.Mix{scenario.AllOperations, scenario.Writes, scenario.Sends}[r.IntN(3)]
+	c.MaxMessage = 64 << 10
+	c.Queue = 32<<10 + r.IntN(256<<10)
+	c.Mark = c.Queue / 4
+}
+
+// setting is a number from the environment.
+func setting(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestConformingConnectionsDoNotDiverge: whatever the network loses, marks, doubles or reorders, and whatever the
-// capture misses, nobody is accused who kept the rules. ROCELENS_REPLAY_SEEDS runs more.
+// capture misses, nobody is accused who kept the rules. ROCELENS_REPLAY_SEEDS runs more, ROCELENS_REPLAY_FIRST others.
 func TestConformingConnectionsDoNotDiverge(t *testing.T) {
-	seeds := uint64(120)
-	if text := os.Getenv("ROCELENS_REPLAY_SEEDS"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seeds = n
-	}
+	seeds, first := setting(t, "ROCELENS_REPLAY_SEEDS", 120), setting(t, "ROCELENS_REPLAY_FIRST", 0)
 	for part := range uint64(4) {
 		t.Run(strconv.FormatUint(part, 10), func(t *testing.T) {
 			t.Parallel()
 			connections, undetermined, checked := 0, uint64(0), uint64(0)
-			for seed := part; seed < seeds; seed += 4 {
+			for seed := first + part; seed < first+seeds; seed += 4 {
 				c, missing := scenarioOf(seed)
 				w := newWatcher(seed, missing)
 				c.Tap = w.tap

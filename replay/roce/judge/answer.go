@@ -145,6 +145,11 @@ func (d *dialogue) pass(q position, e *event) {
 			m.most++
 		default:
 			if r := d.reads.find(p); r != nil && r.sure {
+				if p == r.start { // so many followed it that only this is left of the request
+					m.least++
+					m.most++
+					m.reads = true
+				}
 				p = min(r.end-1, q)
 				continue
 			}

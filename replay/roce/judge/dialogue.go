@@ -96,6 +96,7 @@ type complaint struct {
 	sentAt  uint64 // requests sent when it was seen
 	highest position
 	known   bool // it, or one before it, is there
+	heeded  bool // what follows what it asks for was sent again at once
 }
 
 // trip measures a time.

@@ -233,10 +233,13 @@ func (d *dialogue) complied(p position, s *slot, e *event) {
 	if !d.nak.pending {
 		return
 	}
+	if p > d.nak.at && p < d.nak.highest && d.episode.number > d.nak.number && e.hasTime && e.time-d.nak.time <= max(patience, 10*d.back.min) {
+		d.nak.heeded = true
+	}
 	if p == d.nak.at {
 		d.nak.pending = false
 		below := d.episode.cause == causeNAK && d.episode.below
-		if e.hasTime && !below { // otherwise the timer may have run out, and the time is its own
+		if e.hasTime && !below && !d.nak.heeded { // otherwise the timer may have run out, and the time is its own
 			d.back.add(e.time - d.nak.time)
 		}
 		d.repaired(p, s, e)
@@ -273,6 +276,9 @@ const patience = int64(500 * time.Microsecond)
 // after it, or only the timer's time later, it did not. below tells that it began below that.
 func (d *dialogue) obeyed(below bool, e *event) bool {
 	n := &d.nak
+	if n.heeded { // what it sent at once did not get here: where a queue is full, that is no matter of chance
+		return true
+	}
 	ev := &d.evidence.nakIgnored
 	late := e.hasTime && n.time != 0 && n.newest-n.time > max(patience, 10*d.back.min)
 	if a := d.agreed; a != nil && a.AckTimeoutKnown && a.AckTimeout != 0 && e.time-n.time > max(patience, a.AckTimeout*9/10) {
