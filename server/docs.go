@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed" // for the page
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -12,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/rocelens/rocelens/server/api"
+	"github.com/rocelens/rocelens/server/openapi"
 )
 
 //go:embed docs.html
@@ -35,10 +33,6 @@ func newDocs(s *Server) (*docs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the API's document: %w", err)
 	}
-	asJSON, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("the API's document: %w", err)
-	}
 	page, err := template.New("docs").Funcs(template.FuncMap{"inline": inline}).Parse(docsTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("documentation page: %w", err)
@@ -50,7 +44,7 @@ func newDocs(s *Server) (*docs, error) {
 	d := &docs{
 		html:     newAsset("docs.html", html.Bytes()),
 		yamlFile: newAsset("openapi.yaml", api.YAML),
-		jsonFile: newAsset("openapi.json", asJSON),
+		jsonFile: newAsset("openapi.json", document.JSON),
 	}
 	d.html.policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 	d.yamlFile.contentType = "application/yaml"
@@ -126,59 +120,44 @@ type docsSchema struct {
 	Fields     []docsField
 }
 
-func describe(document *openapi3.T, version string) docsView {
+func describe(document *openapi.Document, version string) docsView {
 	view := docsView{
 		Title: document.Info.Title, Version: version, Style: template.CSS(docsStyle), //nolint:gosec // our own file
 		Paragraphs: paragraphs(document.Info.Description), Problems: problemKinds,
 	}
 	byTag := map[string][]docsOperation{}
-	for _, path := range document.Paths.InMatchingOrder() {
-		item := document.Paths.Value(path)
-		for method, operation := range item.Operations() {
-			byTag[operation.Tags[0]] = append(byTag[operation.Tags[0]], describeOperation(path, method, item, operation))
-		}
+	for _, operation := range document.Operations() {
+		byTag[operation.Tags[0]] = append(byTag[operation.Tags[0]], describeOperation(operation))
 	}
-	order := []string{http.MethodOptions, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete}
 	for _, tag := range document.Tags {
-		operations := byTag[tag.Name]
-		slices.SortFunc(operations, func(a, b docsOperation) int {
-			return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(slices.Index(order, a.Method), slices.Index(order, b.Method)))
-		})
-		view.Groups = append(view.Groups, docsGroup{Name: tag.Name, Description: tag.Description, Operations: operations})
+		view.Groups = append(view.Groups, docsGroup{Name: tag.Name, Description: tag.Description, Operations: byTag[tag.Name]})
 	}
 	for name, schema := range document.Components.Schemas {
 		view.Schemas = append(view.Schemas, docsSchema{
-			Name: name, Paragraphs: paragraphs(schema.Value.Description),
-			Type: describeType(&openapi3.SchemaRef{Value: schema.Value}), Fields: describeFields(schema.Value),
+			Name: name, Paragraphs: paragraphs(schema.Description), Type: describeType(schema), Fields: describeFields(schema),
 		})
 	}
 	slices.SortFunc(view.Schemas, func(a, b docsSchema) int { return strings.Compare(a.Name, b.Name) })
 	return view
 }
 
-func describeOperation(path, method string, item *openapi3.PathItem, operation *openapi3.Operation) docsOperation {
+func describeOperation(operation *openapi.Operation) docsOperation {
 	out := docsOperation{
-		ID: operation.OperationID, Method: method, Path: basePath + path,
+		ID: operation.ID, Method: operation.Method, Path: basePath + operation.Path,
 		Summary: operation.Summary, Paragraphs: paragraphs(operation.Description),
 	}
-	for _, parameters := range []openapi3.Parameters{item.Parameters, operation.Parameters} {
-		for _, p := range parameters {
-			out.Parameters = append(out.Parameters, docsField{
-				Name: p.Value.Name, In: p.Value.In, Description: p.Value.Description,
-				Type: describeType(p.Value.Schema), Required: p.Value.Required,
-			})
-		}
+	for _, p := range operation.Parameters {
+		out.Parameters = append(out.Parameters, docsField{
+			Name: p.Name, In: p.In, Description: p.Description, Type: describeType(p.Schema), Required: p.Required,
+		})
 	}
 	if operation.RequestBody != nil {
-		out.Body = describeContent(operation.RequestBody.Value.Content)
+		out.Body = describeContent(operation.RequestBody.Content)
 	}
-	for status, response := range operation.Responses.Map() {
-		answer := docsAnswer{Status: status, Content: describeContent(response.Value.Content)}
-		if response.Value.Description != nil {
-			answer.Description = *response.Value.Description
-		}
-		for name, header := range response.Value.Headers {
-			answer.Headers = append(answer.Headers, docsField{Name: name, Description: header.Value.Description, Type: describeType(header.Value.Schema)})
+	for status, response := range operation.Responses {
+		answer := docsAnswer{Status: status, Description: response.Description, Content: describeContent(response.Content)}
+		for name, header := range response.Headers {
+			answer.Headers = append(answer.Headers, docsField{Name: name, Description: header.Description, Type: describeType(header.Schema)})
 		}
 		slices.SortFunc(answer.Headers, func(a, b docsField) int { return strings.Compare(a.Name, b.Name) })
 		out.Answers = append(out.Answers, answer)
@@ -188,14 +167,14 @@ func describeOperation(path, method string, item *openapi3.PathItem, operation *
 	return out
 }
 
-func describeContent(content openapi3.Content) []docsContent {
+func describeContent(content map[string]*openapi.MediaType) []docsContent {
 	var out []docsContent
 	for mediaType, m := range content {
 		c := docsContent{MediaType: mediaType}
 		if m.Schema != nil {
 			c.Type = describeType(m.Schema)
 			if c.Type.Ref == "" {
-				c.Fields = describeFields(m.Schema.Value)
+				c.Fields = describeFields(m.Schema)
 			}
 		}
 		out = append(out, c)
@@ -204,14 +183,14 @@ func describeContent(content openapi3.Content) []docsContent {
 	return out
 }
 
-func describeFields(schema *openapi3.Schema) []docsField {
-	if schema.Type.Includes("array") && schema.Items != nil {
-		schema = schema.Items.Value
+func describeFields(schema *openapi.Schema) []docsField {
+	if schema.Type.Has("array") && schema.Items != nil {
+		schema = schema.Items
 	}
 	var out []docsField
 	for name, property := range schema.Properties {
 		out = append(out, docsField{
-			Name: name, Description: property.Value.Description, Type: describeType(property),
+			Name: name, Description: property.Description, Type: describeType(property),
 			Required: slices.Contains(schema.Required, name),
 		})
 	}
@@ -228,34 +207,33 @@ func describeFields(schema *openapi3.Schema) []docsField {
 	return out
 }
 
-func describeType(schema *openapi3.SchemaRef) docsType {
-	if schema == nil || schema.Value == nil {
+func describeType(schema *openapi.Schema) docsType {
+	if schema == nil {
 		return docsType{Text: "anything"}
 	}
-	if name, ok := strings.CutPrefix(schema.Ref, "#/components/schemas/"); ok {
+	if name := schema.SchemaName(); name != "" {
 		return docsType{Ref: name}
 	}
-	v := schema.Value
-	t := docsType{Text: "anything", Details: strings.Join(limitsOf(v), ", ")}
-	if v.Type == nil {
+	t := docsType{Text: "anything", Details: strings.Join(limitsOf(schema), ", ")}
+	if schema.Type == nil {
 		return t
 	}
-	names := slices.Clone(v.Type.Slice())
+	names := slices.Clone(schema.Type)
 	for i, name := range names {
-		if name == "string" && v.Format != "" {
-			names[i] = v.Format
+		if name == "string" && schema.Format != "" {
+			names[i] = schema.Format
 		}
 	}
 	t.Text = strings.Join(names, " or ")
-	if v.Type.Includes("array") && v.Items != nil {
-		items := describeType(v.Items)
+	if schema.Type.Has("array") && schema.Items != nil {
+		items := describeType(schema.Items)
 		t.Text, t.Ref = strings.TrimSpace("array of "+items.Text), items.Ref
 		t.Details = strings.TrimPrefix(t.Details+", "+items.Details, ", ")
 	}
 	return t
 }
 
-func limitsOf(v *openapi3.Schema) []string {
+func limitsOf(v *openapi.Schema) []string {
 	var out []string
 	if len(v.Enum) > 0 {
 		words := make([]string, len(v.Enum))
@@ -264,11 +242,11 @@ func limitsOf(v *openapi3.Schema) []string {
 		}
 		out = append(out, "one of "+strings.Join(words, ", "))
 	}
-	if v.Min != nil {
-		out = append(out, fmt.Sprintf("from %.0f", *v.Min))
+	if v.Minimum != nil {
+		out = append(out, fmt.Sprintf("from %.0f", *v.Minimum))
 	}
-	if v.Max != nil {
-		out = append(out, fmt.Sprintf("to %.0f", *v.Max))
+	if v.Maximum != nil {
+		out = append(out, fmt.Sprintf("to %.0f", *v.Maximum))
 	}
 	if v.MaxLength != nil {
 		out = append(out, fmt.Sprintf("at most %d characters", *v.MaxLength))

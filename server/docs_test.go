@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/server/api"
 )
 
 func TestDocumentIsValidOpenAPI(t *testing.T) {
-	document, err := api.Document()
+	document, err := openapi3.NewLoader().LoadFromData(api.YAML)
 	require.NoError(t, err)
 	require.NoError(t, document.Validate(t.Context()))
 	require.Equal(t, "3.1.0", document.OpenAPI)
@@ -34,11 +35,9 @@ func TestDocumentationPageShowsEverythingOfTheDocument(t *testing.T) {
 
 	document, err := api.Document()
 	require.NoError(t, err)
-	for path, item := range document.Paths.Map() {
-		for method, operation := range item.Operations() {
-			require.Contains(t, page, `<article id="`+operation.OperationID+`">`, "%s %s", method, path)
-			require.Contains(t, page, operation.Summary)
-		}
+	for _, operation := range document.Operations() {
+		require.Contains(t, page, `<article id="`+operation.ID+`">`, "%s %s", operation.Method, operation.Path)
+		require.Contains(t, page, operation.Summary)
 	}
 	for name := range document.Components.Schemas {
 		require.Contains(t, page, `<article id="schema-`+name+`">`)

@@ -5,26 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mime"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/gin-gonic/gin"
-
 	"github.com/rocelens/rocelens/server/api"
+	"github.com/rocelens/rocelens/server/openapi"
 )
 
 // basePath is where the API's document begins.
 const basePath = "/api/v1"
-
-// ginMode is set once: gin keeps it in a variable of the package.
-var ginMode = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
 // endpoints is the handler of the API's document.
 func (s *Server) endpoints() (http.Handler, error) {
@@ -32,93 +25,120 @@ func (s *Server) endpoints() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the API's document: %w", err)
 	}
-	ginMode()
-	engine := gin.New()
-	engine.HandleMethodNotAllowed = true
-	engine.RedirectTrailingSlash = false
-	engine.ContextWithFallback = true
-	engine.NoRoute(func(c *gin.Context) { s.notFound(c.Writer, c.Request) })
-	engine.NoMethod(func(c *gin.Context) {
-		s.writeProblem(c.Writer, c.Request, problemf(kindMethod, "%s is not possible here; allowed: %s.", c.Request.Method, c.Writer.Header().Get("Allow")))
-	})
-	engine.Use(s.admission(document))
-	strict := api.NewStrictHandlerWithOptions(&endpoint{s}, nil, api.StrictGinServerOptions{
-		RequestErrorHandlerFunc:  func(c *gin.Context, err error) { s.writeProblem(c.Writer, c.Request, invalid(err)) },
-		HandlerErrorFunc:         func(c *gin.Context, err error) { s.writeProblem(c.Writer, c.Request, err) },
+	strict := api.NewStrictHandlerWithOptions(&endpoint{s}, nil, api.StrictHTTPServerOptions{
+		RequestErrorHandlerFunc:  func(w http.ResponseWriter, r *http.Request, err error) { s.writeProblem(w, r, invalid(err)) },
 		ResponseErrorHandlerFunc: s.brokenAnswer,
 	})
-	api.RegisterHandlersWithOptions(engine, strict, api.GinServerOptions{
-		BaseURL:      basePath,
-		ErrorHandler: func(c *gin.Context, err error, _ int) { s.writeProblem(c.Writer, c.Request, invalid(err)) },
+	generated := api.HandlerWithOptions(strict, api.StdHTTPServerOptions{
+		BaseURL:          basePath,
+		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { s.writeProblem(w, r, invalid(err)) },
 	})
-	return engine, nil
+	mux := http.NewServeMux()
+	for _, operation := range document.Operations() {
+		if !slices.Contains(operation.Tags, "uploads") {
+			mux.Handle(operation.Method+" "+basePath+operation.Path, s.admitted(newAdmission(operation), generated))
+		}
+	}
+	return s.routed(mux), nil
 }
 
-// brokenAnswer handles errors of answers that may have begun.
-func (s *Server) brokenAnswer(c *gin.Context, err error) {
-	if !c.Writer.Written() {
-		s.writeProblem(c.Writer, c.Request, err)
+// routed answers what no route is for with problems.
+func (s *Server) routed(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		refuse, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		plain := refusal{}
+		refuse.ServeHTTP(plain, r)
+		allowed := http.Header(plain).Get("Allow")
+		if allowed == "" {
+			s.notFound(w, r)
+			return
+		}
+		w.Header().Set("Allow", allowed)
+		s.writeProblem(w, r, problemf(kindMethod, "%s is not possible here; allowed: %s.", r.Method, allowed))
+	})
+}
+
+// refusal takes the mux's own answer in plain text, of which the header counts.
+type refusal http.Header
+
+func (h refusal) Header() http.Header         { return http.Header(h) }
+func (h refusal) Write(p []byte) (int, error) { return len(p), nil }
+func (h refusal) WriteHeader(int)             {}
+
+// beginning is a ResponseWriter that remembers whether the answer has begun.
+type beginning struct {
+	http.ResponseWriter
+	began bool
+}
+
+func (b *beginning) WriteHeader(status int) {
+	b.began = true
+	b.ResponseWriter.WriteHeader(status)
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.began = true
+	return b.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (b *beginning) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// brokenAnswer handles errors of handlers, and of answers that may have begun.
+func (s *Server) brokenAnswer(w http.ResponseWriter, r *http.Request, err error) {
+	if b, ok := w.(*beginning); !ok || !b.began {
+		s.writeProblem(w, r, err)
 		return
 	}
-	s.log.LogAttrs(c.Request.Context(), slog.LevelDebug, "answer broken off", slog.String("path", c.Request.URL.Path), slog.String("error", err.Error()))
+	s.log.LogAttrs(r.Context(), slog.LevelDebug, "answer broken off", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 	// The client must not take a part for the whole.
 	panic(http.ErrAbortHandler)
 }
 
-// admitted is what the document says of a route.
-type admitted struct {
-	openapi  *routers.Route
-	query    []string // names of its parameters
-	rawBody  bool     // the body is a file
-	transfer bool     // takes as long as it takes
-	timeout  time.Duration
+// admission is what the document says of a route.
+type admission struct {
+	operation *openapi.Operation
+	query     []string // names of its parameters
+	rawBody   bool     // the body is a file
+	transfer  bool     // takes as long as it takes
+	timeout   time.Duration
 }
 
-// admission validates requests by the document, and bounds their bodies and their time.
-func (s *Server) admission(document *openapi3.T) gin.HandlerFunc {
-	table := map[string]*admitted{}
-	for path, item := range document.Paths.Map() {
-		for method, operation := range item.Operations() {
-			table[method+" "+ginPath(path)] = newAdmitted(document, path, item, method, operation)
-		}
-	}
-	return func(c *gin.Context) {
-		a := table[c.Request.Method+" "+c.FullPath()]
-		if a == nil {
-			return // gin answers 404 and 405
-		}
-		nameRoute(c.Request.Context(), basePath+a.openapi.Path)
-		c.Header("Cache-Control", "no-store")
+// admitted validates requests by the document, and bounds their bodies and their time.
+func (s *Server) admitted(a *admission, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		nameRoute(r.Context(), basePath+a.operation.Path)
+		w.Header().Set("Cache-Control", "no-store")
+		ctx := context.WithValue(r.Context(), requestKey{}, r)
 		if !a.transfer {
-			ctx, cancel := context.WithTimeout(c.Request.Context(), a.timeout)
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, a.timeout)
 			defer cancel()
-			c.Request = c.Request.WithContext(ctx)
 		}
-		if !a.rawBody && c.Request.Body != nil {
-			c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxJSONBody)
+		r = r.WithContext(ctx)
+		if !a.rawBody && r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, maxJSONBody)
 		}
-		if err := a.validate(c); err != nil {
-			s.writeProblem(c.Writer, c.Request, invalid(err))
-			c.Abort()
+		if err := a.validate(r); err != nil {
+			s.writeProblem(w, r, invalid(err))
 			return
 		}
-		c.Next()
-	}
+		next.ServeHTTP(&beginning{ResponseWriter: w}, r)
+	})
 }
 
-func newAdmitted(document *openapi3.T, path string, item *openapi3.PathItem, method string, operation *openapi3.Operation) *admitted {
-	a := &admitted{
-		openapi: &routers.Route{Spec: document, Path: path, PathItem: item, Method: method, Operation: operation},
-		timeout: requestTimeout,
-	}
-	for _, parameters := range []openapi3.Parameters{item.Parameters, operation.Parameters} {
-		for _, p := range parameters {
-			if p.Value.In == openapi3.ParameterInQuery {
-				a.query = append(a.query, p.Value.Name)
-			}
+func newAdmission(operation *openapi.Operation) *admission {
+	a := &admission{operation: operation, timeout: requestTimeout}
+	for _, p := range operation.Parameters {
+		if p.In == "query" {
+			a.query = append(a.query, p.Name)
 		}
 	}
-	switch operation.OperationID {
+	switch operation.ID {
 	case "createCapture":
 		a.rawBody, a.transfer = true, true
 	case "downloadCapture":
@@ -129,13 +149,8 @@ func newAdmitted(document *openapi3.T, path string, item *openapi3.PathItem, met
 	return a
 }
 
-// ginPath writes {name} as :name.
-func ginPath(path string) string {
-	return basePath + strings.NewReplacer("{", ":", "}", "").Replace(path)
-}
-
-func (a *admitted) validate(c *gin.Context) error {
-	for name := range c.Request.URL.Query() {
+func (a *admission) validate(r *http.Request) error {
+	for name := range r.URL.Query() {
 		if !slices.Contains(a.query, name) {
 			if len(a.query) == 0 {
 				return problemf(kindInvalid, "There is no parameter %q here, nor any other.", name)
@@ -143,21 +158,17 @@ func (a *admitted) validate(c *gin.Context) error {
 			return problemf(kindInvalid, "There is no parameter %q here; there are %s.", name, strings.Join(a.query, ", "))
 		}
 	}
-	if a.rawBody && strings.HasPrefix(c.ContentType(), "multipart/") {
+	if err := a.operation.CheckParameters(r); err != nil {
+		return err
+	}
+	if !a.rawBody {
+		return a.operation.CheckBody(r)
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && strings.HasPrefix(kind, "multipart/") {
 		return problemf(kindMediaType, "Send the file as the body itself, not as a form: curl --data-binary @FILE -H 'Content-Type: application/octet-stream'.")
 	}
-	parameters := make(map[string]string, len(c.Params))
-	for _, p := range c.Params {
-		parameters[p.Key] = p.Value
-	}
-	return openapi3filter.ValidateRequest(c.Request.Context(), &openapi3filter.RequestValidationInput{
-		Request: c.Request, PathParams: parameters, Route: a.openapi,
-		Options: &openapi3filter.Options{ExcludeRequestBody: a.rawBody, KeepValidatedValue: true},
-	})
+	return nil
 }
-
-// ownWords is how the validator introduces what it found.
-var ownWords = regexp.MustCompile(`jsonschema validation failed with '[^']*' - at '[^']*': `)
 
 // wrongForm is how the generated code says that it could not read a parameter.
 var wrongForm = regexp.MustCompile(`^Invalid format for parameter (\w+):`)
@@ -166,35 +177,20 @@ var wrongForm = regexp.MustCompile(`^Invalid format for parameter (\w+):`)
 func invalid(err error) error {
 	var p *problem
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &p) || errors.As(err, &tooLarge) {
+	var wrong *openapi.InvalidError
+	switch {
+	case errors.As(err, &p), errors.As(err, &tooLarge):
 		return err
-	}
-	var request *openapi3filter.RequestError
-	if !errors.As(err, &request) {
+	case errors.Is(err, openapi.ErrMediaType):
+		return &problem{kind: kindMediaType, detail: "The body must be JSON, with Content-Type: application/json.", cause: err}
+	case !errors.As(err, &wrong):
 		detail := capitalized(err.Error())
 		if m := wrongForm.FindStringSubmatch(err.Error()); m != nil {
 			detail = fmt.Sprintf("Parameter %q: it does not have the form that the API's document gives it.", m[1])
 		}
 		return &problem{kind: kindInvalid, detail: detail, cause: err}
+	case wrong.Parameter == "":
+		return &problem{kind: kindInvalid, detail: fmt.Sprintf("The body: %s.", wrong.Reason), cause: err}
 	}
-	reason := request.Reason
-	if request.Err != nil {
-		reason = strings.TrimSpace(strings.Join([]string{request.Reason, request.Err.Error()}, ": "))
-	}
-	if schema, ok := errors.AsType[*openapi3.SchemaError](request.Err); ok {
-		reason = schema.Reason
-		if path := schema.JSONPointer(); len(path) > 0 {
-			reason = fmt.Sprintf("%q: %s", strings.Join(path, "."), reason)
-		}
-	}
-	reason = strings.TrimPrefix(strings.Join(strings.Fields(reason), " "), ": ")
-	// What the validator says of itself, and of a place that is the parameter as a whole, helps nobody.
-	reason = ownWords.ReplaceAllString(reason, "")
-	switch {
-	case request.Parameter != nil:
-		return &problem{kind: kindInvalid, detail: fmt.Sprintf("Parameter %q: %s.", request.Parameter.Name, strings.TrimSuffix(reason, ".")), cause: err}
-	case strings.Contains(request.Reason, "header Content-Type"):
-		return &problem{kind: kindMediaType, detail: "The body must be JSON, with Content-Type: application/json.", cause: err}
-	}
-	return &problem{kind: kindInvalid, detail: fmt.Sprintf("The body: %s.", strings.TrimSuffix(reason, ".")), cause: err}
+	return &problem{kind: kindInvalid, detail: fmt.Sprintf("Parameter %q: %s.", wrong.Parameter, wrong.Reason), cause: err}
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/server/api"
@@ -23,20 +22,12 @@ type endpoint struct{ s *Server }
 
 var _ api.StrictServerInterface = (*endpoint)(nil)
 
+type requestKey struct{}
+
 // request finds the HTTP request below a handler's context.
 func request(ctx context.Context) *http.Request {
-	if c, ok := ctx.(*gin.Context); ok {
-		return c.Request
-	}
-	return nil
-}
-
-// plain is the request's own context, which outlives gin's.
-func plain(ctx context.Context) context.Context {
-	if r := request(ctx); r != nil {
-		return r.Context()
-	}
-	return ctx
+	r, _ := ctx.Value(requestKey{}).(*http.Request)
+	return r
 }
 
 // ListCaptures answers GET /captures.
@@ -45,7 +36,7 @@ func (e *endpoint) ListCaptures(ctx context.Context, r api.ListCapturesRequestOb
 	if r.Params.Cursor != nil {
 		cursor = *r.Params.Cursor
 	}
-	page, err := e.s.opt.Captures.ListCaptures(plain(ctx), cursor, *r.Params.Limit)
+	page, err := e.s.opt.Captures.ListCaptures(ctx, cursor, *r.Params.Limit)
 	if err != nil {
 		if errors.Is(err, ErrBadRequest) {
 			return nil, problemf(kindInvalid, "Parameter \"cursor\": it is not one that this service gave out.")
@@ -64,7 +55,7 @@ func (e *endpoint) CreateCapture(ctx context.Context, r api.CreateCaptureRequest
 	if q := request(ctx); q != nil {
 		length = q.ContentLength
 	}
-	c, created, err := e.s.uploads.direct(plain(ctx), r.Params.Name, r.Body, length)
+	c, created, err := e.s.uploads.direct(ctx, r.Params.Name, r.Body, length)
 	switch {
 	case err != nil:
 		return nil, err
@@ -76,30 +67,30 @@ func (e *endpoint) CreateCapture(ctx context.Context, r api.CreateCaptureRequest
 
 // GetCapture answers GET /captures/{capture_id}.
 func (e *endpoint) GetCapture(ctx context.Context, r api.GetCaptureRequestObject) (api.GetCaptureResponseObject, error) {
-	c, err := e.s.library.get(plain(ctx), r.CaptureId)
+	c, err := e.s.library.get(ctx, r.CaptureId)
 	return api.GetCapture200JSONResponse(c), err
 }
 
 // DeleteCapture answers DELETE /captures/{capture_id}.
 func (e *endpoint) DeleteCapture(ctx context.Context, r api.DeleteCaptureRequestObject) (api.DeleteCaptureResponseObject, error) {
-	return api.DeleteCapture204Response{}, e.s.library.remove(plain(ctx), r.CaptureId)
+	return api.DeleteCapture204Response{}, e.s.library.remove(ctx, r.CaptureId)
 }
 
 // CancelCapture answers POST /captures/{capture_id}/cancel.
 func (e *endpoint) CancelCapture(ctx context.Context, r api.CancelCaptureRequestObject) (api.CancelCaptureResponseObject, error) {
-	c, err := e.s.library.cancel(plain(ctx), r.CaptureId)
+	c, err := e.s.library.cancel(ctx, r.CaptureId)
 	return api.CancelCapture200JSONResponse(c), err
 }
 
 // AnalyzeCapture answers POST /captures/{capture_id}/analyze.
 func (e *endpoint) AnalyzeCapture(ctx context.Context, r api.AnalyzeCaptureRequestObject) (api.AnalyzeCaptureResponseObject, error) {
-	c, err := e.s.library.analyze(plain(ctx), r.CaptureId)
+	c, err := e.s.library.analyze(ctx, r.CaptureId)
 	return api.AnalyzeCapture202JSONResponse(c), err
 }
 
 // DownloadCapture answers GET /captures/{capture_id}/file.
 func (e *endpoint) DownloadCapture(ctx context.Context, r api.DownloadCaptureRequestObject) (api.DownloadCaptureResponseObject, error) {
-	c, err := e.s.library.get(plain(ctx), r.CaptureId)
+	c, err := e.s.library.get(ctx, r.CaptureId)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +144,6 @@ func (e *endpoint) needCapture(ctx context.Context, id uuid.UUID) error {
 
 // ListFlows answers GET /captures/{capture_id}/flows.
 func (e *endpoint) ListFlows(ctx context.Context, r api.ListFlowsRequestObject) (api.ListFlowsResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
@@ -163,7 +153,6 @@ func (e *endpoint) ListFlows(ctx context.Context, r api.ListFlowsRequestObject) 
 
 // GetFlow answers GET /captures/{capture_id}/flows/{flow_id}.
 func (e *endpoint) GetFlow(ctx context.Context, r api.GetFlowRequestObject) (api.GetFlowResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
@@ -188,7 +177,6 @@ func checkSpan(from, to *time.Time) error {
 
 // GetThroughput answers GET /captures/{capture_id}/throughput.
 func (e *endpoint) GetThroughput(ctx context.Context, r api.GetThroughputRequestObject) (api.GetThroughputResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
@@ -201,7 +189,6 @@ func (e *endpoint) GetThroughput(ctx context.Context, r api.GetThroughputRequest
 
 // ListPackets answers GET /captures/{capture_id}/packets.
 func (e *endpoint) ListPackets(ctx context.Context, r api.ListPacketsRequestObject) (api.ListPacketsResponseObject, error) {
-	ctx = plain(ctx)
 	c, err := e.s.library.account(ctx, r.CaptureId)
 	if err != nil {
 		return nil, err
@@ -219,7 +206,6 @@ func (e *endpoint) ListPackets(ctx context.Context, r api.ListPacketsRequestObje
 
 // GetPacket answers GET /captures/{capture_id}/packets/{number}.
 func (e *endpoint) GetPacket(ctx context.Context, r api.GetPacketRequestObject) (api.GetPacketResponseObject, error) {
-	ctx = plain(ctx)
 	c, err := e.s.library.account(ctx, r.CaptureId)
 	if err != nil {
 		return nil, err
@@ -247,13 +233,13 @@ func (e *endpoint) RunQuery(ctx context.Context, r api.RunQueryRequestObject) (a
 		return nil, problemf(kindInvalid, "The body: \"sql\" is empty.")
 	}
 	if f := r.Body.Format; f != nil && *f != api.Result {
-		return &exportAnswer{ctx: plain(ctx), queries: e.s.opt.Queries, sql: r.Body.Sql, format: *f}, nil
+		return &exportAnswer{ctx: ctx, queries: e.s.opt.Queries, sql: r.Body.Sql, format: *f}, nil
 	}
 	maxRows := 10_000
 	if r.Body.MaxRows != nil {
 		maxRows = *r.Body.MaxRows
 	}
-	result, err := e.s.opt.Queries.Query(plain(ctx), r.Body.Sql, maxRows)
+	result, err := e.s.opt.Queries.Query(ctx, r.Body.Sql, maxRows)
 	return api.RunQuery200JSONResponse(result), err
 }
 
@@ -309,19 +295,19 @@ func (e *endpoint) GetSchema(ctx context.Context, _ api.GetSchemaRequestObject) 
 	if e.s.opt.Queries == nil {
 		return nil, problemf(kindUnavailable, "%s", e.s.opt.QueriesOff)
 	}
-	tables, err := e.s.opt.Queries.Tables(plain(ctx))
+	tables, err := e.s.opt.Queries.Tables(ctx)
 	return api.GetSchema200JSONResponse(tables), err
 }
 
 // GetService answers GET /service.
 func (e *endpoint) GetService(ctx context.Context, _ api.GetServiceRequestObject) (api.GetServiceResponseObject, error) {
-	service, err := e.s.service(plain(ctx))
+	service, err := e.s.service(ctx)
 	return api.GetService200JSONResponse(service), err
 }
 
 // GetHealth answers GET /healthz.
 func (e *endpoint) GetHealth(ctx context.Context, _ api.GetHealthRequestObject) (api.GetHealthResponseObject, error) {
-	ctx, cancel := context.WithTimeout(plain(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := e.s.opt.Database.Version(ctx); err != nil {
 		return nil, &problem{kind: kindUnavailable, detail: "The database does not answer.", cause: err}

@@ -10,7 +10,6 @@ import (
 
 // ListPaths answers GET /captures/{capture_id}/paths.
 func (e *endpoint) ListPaths(ctx context.Context, r api.ListPathsRequestObject) (api.ListPathsResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
@@ -20,7 +19,6 @@ func (e *endpoint) ListPaths(ctx context.Context, r api.ListPathsRequestObject) 
 
 // ListStreams answers GET /captures/{capture_id}/streams.
 func (e *endpoint) ListStreams(ctx context.Context, r api.ListStreamsRequestObject) (api.ListStreamsResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
@@ -30,7 +28,6 @@ func (e *endpoint) ListStreams(ctx context.Context, r api.ListStreamsRequestObje
 
 // GetPathSeries answers GET /captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series.
 func (e *endpoint) GetPathSeries(ctx context.Context, r api.GetPathSeriesRequestObject) (api.GetPathSeriesResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}

@@ -48,7 +48,6 @@ func (e *endpoint) divergence(ctx context.Context, capture uuid.UUID, divergence
 
 // GetDivergence answers GET /captures/{capture_id}/divergences/{divergence_id}.
 func (e *endpoint) GetDivergence(ctx context.Context, r api.GetDivergenceRequestObject) (api.GetDivergenceResponseObject, error) {
-	ctx = plain(ctx)
 	c, id, _, err := e.divergence(ctx, r.CaptureId, r.DivergenceId)
 	if err != nil {
 		return nil, err
@@ -59,7 +58,6 @@ func (e *endpoint) GetDivergence(ctx context.Context, r api.GetDivergenceRequest
 
 // ListDivergencePackets answers GET /captures/{capture_id}/divergences/{divergence_id}/packets.
 func (e *endpoint) ListDivergencePackets(ctx context.Context, r api.ListDivergencePacketsRequestObject) (api.ListDivergencePacketsResponseObject, error) {
-	ctx = plain(ctx)
 	c, id, path, err := e.divergence(ctx, r.CaptureId, r.DivergenceId)
 	if err != nil {
 		return nil, err
@@ -70,7 +68,6 @@ func (e *endpoint) ListDivergencePackets(ctx context.Context, r api.ListDivergen
 
 // DownloadDivergence answers GET /captures/{capture_id}/divergences/{divergence_id}/pcapng.
 func (e *endpoint) DownloadDivergence(ctx context.Context, r api.DownloadDivergenceRequestObject) (api.DownloadDivergenceResponseObject, error) {
-	ctx = plain(ctx)
 	c, id, path, err := e.divergence(ctx, r.CaptureId, r.DivergenceId)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 // ListRules answers GET /captures/{capture_id}/rules.
 func (e *endpoint) ListRules(ctx context.Context, r api.ListRulesRequestObject) (api.ListRulesResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
@@ -20,7 +19,6 @@ func (e *endpoint) ListRules(ctx context.Context, r api.ListRulesRequestObject) 
 
 // ListDivergences answers GET /captures/{capture_id}/divergences.
 func (e *endpoint) ListDivergences(ctx context.Context, r api.ListDivergencesRequestObject) (api.ListDivergencesResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}
@@ -30,7 +28,6 @@ func (e *endpoint) ListDivergences(ctx context.Context, r api.ListDivergencesReq
 
 // GetReplay answers GET /captures/{capture_id}/flows/{flow_id}/replay.
 func (e *endpoint) GetReplay(ctx context.Context, r api.GetReplayRequestObject) (api.GetReplayResponseObject, error) {
-	ctx = plain(ctx)
 	if err := e.needCapture(ctx, r.CaptureId); err != nil {
 		return nil, err
 	}

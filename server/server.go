@@ -80,7 +80,7 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	if s.uploads, err = newUploads(s); err != nil {
 		return nil, err
 	}
-	if s.handler, err = s.routes(); err != nil { //nolint:contextcheck // requests bring their own
+	if s.handler, err = s.routes(); err != nil {
 		return nil, err
 	}
 	if err := s.library.recover(ctx); err != nil {

@@ -4,7 +4,7 @@ package api
 import (
 	_ "embed" // for the document
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/rocelens/rocelens/server/openapi"
 )
 
 //go:generate go tool -modfile=../../tools/go.mod oapi-codegen -config oapi-codegen.yaml openapi.yaml
@@ -15,6 +15,6 @@ import (
 var YAML []byte
 
 // Document parses the OpenAPI document, with all references resolved.
-func Document() (*openapi3.T, error) {
-	return openapi3.NewLoader().LoadFromData(YAML)
+func Document() (*openapi.Document, error) {
+	return openapi.Parse(YAML)
 }
