@@ -10,67 +10,53 @@ import (
 	"github.com/rocelens/rocelens/replay/roce/scenario"
 )
 
-// Outcome is what replay said of connections with one deviation.
-type Outcome struct {
-	Connections  int // in which the endpoint deviated
-	Convicted    int // of these: the rule diverges
-	Undetermined int // of these: it does not, but is undetermined
-	Verdicts     uint64
-	Undecided    uint64                     // of the verdicts of all rules
-	Others       [finding.RoCERuleCount]int // connections in which another rule diverges
-}
-
-// Recall is the share of the connections in which the rule diverges.
-func (o *Outcome) Recall() float64 { return float64(o.Convicted) / float64(max(1, o.Connections)) }
-
-// Measure runs connections with a deviation, of a seed and those that follow it, seen from a vantage by a capture that
-// misses a share of the packets.
-func (d *Deviation) Measure(v scenario.Vantage, missing float64, seed uint64, runs int) (Outcome, error) {
-	var o Outcome
+// Measure runs connections with a deviation, of a seed and those that follow it, seen from a vantage by captures that
+// miss shares of the packets, and tells what comes of each. The first share must be 0.
+func (d *Deviation) Measure(v scenario.Vantage, shares []float64, seed uint64, runs int) ([]Outcome, error) {
+	all := make([]Outcome, len(shares))
 	for i := range runs {
 		c := scenario.DefaultConfig()
 		c.Seed, c.Vantage, c.Messages, c.MaxMessage = seed+uint64(i), v, 150, 8<<10
 		g := newRig(&c)
 		d.set(g)
-		w := &watcher{random: rand.New(rand.NewPCG(c.Seed, 5)), missing: missing} //nolint:gosec // repeats by its seed
-		w.engine = replay.New(replay.Config{}, w)
-		c.Tap = w.tap
+		watchers := make([]*watcher, len(shares))
+		for k, share := range shares {
+			w := &watcher{rule: d.Rule, random: rand.New(rand.NewPCG(c.Seed, 5+uint64(k))), missing: share} //nolint:gosec // repeats by its seed
+			w.engine, w.seen = replay.New(replay.Config{}, w), Seen{Tallies: &w.tallies, Missed: map[uint64]bool{}}
+			watchers[k] = w
+		}
+		c.Tap = func(f scenario.Frame) {
+			for _, w := range watchers {
+				w.tap(f)
+			}
+		}
 		run, err := scenario.New(c)
 		if err != nil {
-			return o, err
+			return all, err
 		}
 		x := run.Connections[0]
-		w.flows[0], w.flows[1] = flowID(x.Server.Address.As16(), x.ServerQP.QPN), flowID(x.Client.Address.As16(), x.ClientQP.QPN)
+		for _, w := range watchers {
+			w.flows[0], w.flows[1] = flowID(x.Server.Address.As16(), x.ServerQP.QPN), flowID(x.Client.Address.As16(), x.ClientQP.QPN)
+		}
 		run.Go()
-		w.engine.Flush()
-		if g.count > 0 {
-			o.add(d.Rule, w)
+		for _, w := range watchers {
+			w.engine.Flush()
+		}
+		if g.count == 0 {
+			continue
+		}
+		for k, w := range watchers {
+			all[k].Add(d.Rule, &watchers[0].seen, &w.seen)
 		}
 	}
-	return o, nil
-}
-
-func (o *Outcome) add(rule finding.Rule, w *watcher) {
-	o.Connections++
-	switch t := w.tallies[rule]; {
-	case t.Diverges > 0:
-		o.Convicted++
-	case t.Undetermined > 0:
-		o.Undetermined++
-	}
-	for r := range finding.Rule(finding.RoCERuleCount) {
-		t := w.tallies[r]
-		o.Undecided += uint64(t.Undetermined)
-		o.Verdicts += uint64(t.Undetermined) + uint64(t.Diverges) + uint64(t.Conforms)
-		if r != rule && t.Diverges > 0 {
-			o.Others[r]++
-		}
-	}
+	return all, nil
 }
 
 // watcher feeds an engine with what a tap sees, and sums up what it finds.
 type watcher struct {
 	engine  *replay.Engine
+	rule    finding.Rule
+	seen    Seen
 	random  *rand.Rand
 	missing float64
 	flows   [2]uint64
@@ -79,8 +65,8 @@ type watcher struct {
 	tallies [finding.RuleCount]finding.Tally
 }
 
-// Finding is counted by its connection.
-func (w *watcher) Finding(*finding.Finding) {}
+// Finding is counted by its connection; what proves it is kept.
+func (w *watcher) Finding(f *finding.Finding) { w.seen.Found(w.rule, f) }
 
 // Attempt is of no interest.
 func (w *watcher) Attempt(*finding.Attempt) {}
@@ -100,6 +86,7 @@ func flowID(address [16]byte, qp uint32) uint64 {
 func (w *watcher) tap(f scenario.Frame) {
 	w.number++
 	if w.random.Float64() < w.missing {
+		w.seen.Missed[w.number] = true
 		return
 	}
 	p := &w.packet
@@ -115,21 +102,4 @@ func (w *watcher) tap(f scenario.Frame) {
 		s.Partner = w.flows[0]
 	}
 	w.engine.Observe(&s)
-}
-
-// Merge adds another outcome.
-func (o *Outcome) Merge(x *Outcome) {
-	o.Connections += x.Connections
-	o.Convicted += x.Convicted
-	o.Undetermined += x.Undetermined
-	o.Verdicts += x.Verdicts
-	o.Undecided += x.Undecided
-	for i := range o.Others {
-		o.Others[i] += x.Others[i]
-	}
-}
-
-// UndecidedShare is the share of undetermined verdicts, in %.
-func (o *Outcome) UndecidedShare() float64 {
-	return 100 * float64(o.Undecided) / float64(max(1, o.Verdicts))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelens/rocelens/replay/finding"
 	"github.com/rocelens/rocelens/replay/metaroce"
 	"github.com/rocelens/rocelens/replay/metaroce/judge"
+	"github.com/rocelens/rocelens/replay/metaroce/scenario"
 	"github.com/rocelens/rocelens/replay/metaroce/simulation"
 )
 
@@ -23,33 +24,37 @@ type seen struct {
 // record is a connection that writes, sends and reads, as it passes the middle, with some loss.
 func record(tb testing.TB, loss float64) []seen {
 	tb.Helper()
-	parameters := mr0.DefaultParameters()
-	w := newWorld(tb, 3, 1, 1, 8, simulation.Link{Rate: 100e9, Delay: 5 * time.Microsecond}, simulation.Link{Rate: 100e9},
-		simulation.Link{Rate: 100e9, Loss: loss}, parameters, func(_ int, c *metaroce.Config) { c.MTU, c.LinkRate = 256, 100_000 }, nil)
+	w, err := scenario.New(scenario.Config{
+		Seed: 3, Senders: 1, Planes: 1, Routes: 8, Parameters: mr0.DefaultParameters(),
+		Route: simulation.Link{Rate: 100e9, Delay: 5 * time.Microsecond}, Up: simulation.Link{Rate: 100e9}, Down: simulation.Link{Rate: 100e9, Loss: loss},
+		Change: func(_ int, c *metaroce.Config) { c.MTU, c.LinkRate = 256, 100_000 },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	var all []seen
-	w.net.OnSend, w.net.OnDeliver = nil, nil
-	w.net.OnHop = func(hop int, to *simulation.Host, f *simulation.Frame) {
+	w.Net.OnSend, w.Net.OnDeliver = nil, nil
+	w.Net.OnHop = func(hop int, to *simulation.Host, f *simulation.Frame) {
 		if hop != 2 {
 			return
 		}
-		s := seen{data: ethernet(nil, f, uint16(len(all)))}
-		if w.index(to) == 0 {
+		s := seen{data: scenario.Ethernet(nil, f, uint16(len(all)))}
+		if w.Index(to) == 0 {
 			s.lane = 1
 		}
 		s.meta = dissector.Meta{
-			LinkType: dissector.LinkTypeEthernet, HasTime: true, Time: 1_700_000_000_000_000_000 + int64(w.net.Now),
+			LinkType: dissector.LinkTypeEthernet, HasTime: true, Time: 1_700_000_000_000_000_000 + int64(w.Net.Now),
 			Number: uint64(len(all) + 1), OriginalLength: uint32(len(s.data)),
 		}
 		all = append(all, s)
 	}
-	if !w.connect() {
+	if !w.Connect() {
 		tb.Fatal("not connected")
 	}
-	g := &rig{world: w}
 	for range 40 {
-		g.pace(10, 3*time.Microsecond, metaroce.OperationWrite, 32*256)
-		g.back(4)
-		g.pace(10, 3*time.Microsecond, metaroce.OperationSend, 16*256)
+		w.Pace(10, 3*time.Microsecond, metaroce.OperationWrite, 32*256)
+		w.Back(4)
+		w.Pace(10, 3*time.Microsecond, metaroce.OperationSend, 16*256)
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/replay/finding"
 	"github.com/rocelens/rocelens/replay/metaroce"
+	"github.com/rocelens/rocelens/replay/metaroce/scenario"
 	"github.com/rocelens/rocelens/replay/metaroce/simulation"
 )
 
@@ -19,18 +20,18 @@ var (
 	firstSeed   = flag.Uint64("first", 1, "seed of the first network; the others have those that follow")
 )
 
-var tastes = []taste{
+var tastes = []scenario.Taste{
 	{},
-	{drop: 0.001},
-	{drop: 0.01},
-	{from: 300 * time.Microsecond},
-	{oneWay: true},
-	{join: 250 * time.Microsecond, drop: 0.003},
-	{drop: 0.0005, burst: 30},
-	{outage: [2]time.Duration{200 * time.Microsecond, 350 * time.Microsecond}},
-	{clock: noClock},
-	{clock: setClock},
-	{clock: coarseClock},
+	{Drop: 0.001},
+	{Drop: 0.01},
+	{From: 300 * time.Microsecond},
+	{OneWay: true},
+	{Join: 250 * time.Microsecond, Drop: 0.003},
+	{Drop: 0.0005, Burst: 30},
+	{Outage: [2]time.Duration{200 * time.Microsecond, 350 * time.Microsecond}},
+	{Clock: noClock},
+	{Clock: setClock},
+	{Clock: coarseClock},
 }
 
 func noClock(time.Duration) (time.Duration, bool) { return 0, false }
@@ -135,60 +136,67 @@ func conforming(t *testing.T, seed uint64, total *census, trace bool) {
 	}
 	mtu := 256 << r.IntN(3)
 	planes, routes := 1+r.IntN(3), 1+r.IntN(5)
-	w := newWorld(t, seed, senders, planes, routes, route, up, down, parameters, func(_ int, c *metaroce.Config) {
-		c.MTU = mtu << r.IntN(2)
-		if r.IntN(2) == 0 {
-			c.LinkRate = uint32(1000 + r.IntN(100_000))
+	w, err := scenario.New(scenario.Config{
+		Seed: seed, Senders: senders, Planes: planes, Routes: routes, Route: route, Up: up, Down: down, Parameters: parameters, Tastes: tastes,
+		Change: func(_ int, c *metaroce.Config) {
+			c.MTU = mtu << r.IntN(2)
+			if r.IntN(2) == 0 {
+				c.LinkRate = uint32(1000 + r.IntN(100_000))
+			}
+			c.TailProbe = r.IntN(3) == 0
+			c.ConnectionTimeout = time.Hour
+			c.RetryAfter = time.Duration(20+r.IntN(300)) * time.Microsecond
+			c.MaxReads = 1 + r.IntN(8)
+			c.MessageWindow = 1 + r.IntN(100)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range w.Numbers {
+		if trace {
+			w.Numbers[i] = map[uint64]string{}
 		}
-		c.TailProbe = r.IntN(3) == 0
-		c.ConnectionTimeout = time.Hour
-		c.RetryAfter = time.Duration(20+r.IntN(300)) * time.Microsecond
-		c.MaxReads = 1 + r.IntN(8)
-		c.MessageWindow = 1 + r.IntN(100)
-	}, tastes)
-	w.trace = trace
-	for i := range w.numbers {
-		w.numbers[i] = map[uint64]string{}
 	}
 	if r.IntN(3) == 0 {
-		for _, h := range w.hosts {
+		for _, h := range w.Hosts {
 			h.Backlog = time.Duration(r.IntN(20)) * time.Microsecond
 		}
 	}
-	for i := range w.net.Planes {
-		for _, l := range w.net.Planes[i].Routes {
+	for i := range w.Net.Planes {
+		for _, l := range w.Net.Planes[i].Routes {
 			l.Delay = time.Duration(r.IntN(60_000))
 		}
 	}
-	if w.connect() {
-		w.work(r)
+	if w.Connect() {
+		work(w, r)
 	}
-	w.close()
+	w.Close()
 	if trace {
-		w.dump(nearSender)
+		dump(t, w, scenario.NearSender)
 	}
-	for i := range w.taps {
+	for i := range w.Taps {
 		total.connections++
-		for place := range places {
-			for k, tap := range w.taps[i][place] {
+		for place := range scenario.Places {
+			for k, tap := range w.Taps[i][place] {
 				total.captures++
-				total.packets += tap.report.Directions[0].Packets + tap.report.Directions[1].Packets
-				for rule := range tap.report.Tallies {
-					n := tap.report.Tallies[rule]
+				total.packets += tap.Report.Directions[0].Packets + tap.Report.Directions[1].Packets
+				for rule := range tap.Report.Tallies {
+					n := tap.Report.Tallies[rule]
 					total.rules[rule].Conforms += n.Conforms
 					total.rules[rule].Diverges += n.Diverges
 					total.rules[rule].Undetermined += n.Undetermined
 				}
-				worst := tap.report.Verdict()
+				worst := tap.Report.Verdict()
 				if worst == finding.Undetermined {
 					total.undetermined++
 				}
 				if worst != finding.Diverges {
 					continue
 				}
-				for _, f := range tap.findings {
+				for _, f := range tap.Findings {
 					if f.Verdict == finding.Diverges {
-						t.Errorf("seed %d, sender %d of %d, %s, taste %d: %s", seed, i, senders, placeNames[place], k, w.explain(place, f))
+						t.Errorf("seed %d, sender %d of %d, %s, taste %d: %s", seed, i, senders, scenario.PlaceNames[place], k, w.Explain(place, f))
 						break
 					}
 				}
@@ -198,104 +206,43 @@ func conforming(t *testing.T, seed uint64, total *census, trace bool) {
 }
 
 // work posts work on all connections, breaks routes, and ends.
-func (w *world) work(r *rand.Rand) {
+func work(w *scenario.World, r *rand.Rand) {
 	want := [2]int{}
 	packets := 200 + r.IntN(1500)
-	for i := range w.connections {
+	for i := range w.Connections {
 		streams := 1 + r.IntN(4)
 		both := r.IntN(3) == 0
-		for n := 0; n < packets/len(w.connections); {
-			n += w.postOne(r, i, uint16(r.IntN(streams)), false, &want)
+		for n := 0; n < packets/len(w.Connections); {
+			n += w.PostOne(r, i, uint16(r.IntN(streams)), false, &want)
 			if both {
-				n += w.postOne(r, i, uint16(r.IntN(streams)), true, &want)
+				n += w.PostOne(r, i, uint16(r.IntN(streams)), true, &want)
 			}
 			if r.IntN(30) == 0 {
-				w.run(time.Duration(r.IntN(100_000)), nil)
+				w.Run(time.Duration(r.IntN(100_000)), nil)
 			}
 		}
 	}
 	if r.IntN(3) == 0 {
-		w.run(time.Duration(r.IntN(300_000)), nil)
-		w.breakRoutes(r)
-		w.run(time.Duration(r.IntN(20_000_000)), nil)
-		w.breakRoutes(r)
+		w.Run(time.Duration(r.IntN(300_000)), nil)
+		breakRoutes(w, r)
+		w.Run(time.Duration(r.IntN(20_000_000)), nil)
+		breakRoutes(w, r)
 	}
-	done := func() bool { return w.done[0]+w.done[1] >= want[0]+want[1] }
-	w.run(time.Duration(50+r.IntN(400))*time.Millisecond, done)
+	done := func() bool { return w.Done[0]+w.Done[1] >= want[0]+want[1] }
+	w.Run(time.Duration(50+r.IntN(400))*time.Millisecond, done)
 	if r.IntN(2) == 0 {
-		for i, c := range w.connections {
-			c.Disconnect(w.net.Now)
-			w.net.Wake(w.hosts[i])
+		for i, c := range w.Connections {
+			c.Disconnect(w.Net.Now)
+			w.Net.Wake(w.Hosts[i])
 		}
-		w.run(time.Second, nil)
+		w.Run(time.Second, nil)
 	}
-}
-
-// postOne posts one request to a connection and tells how many packets it takes.
-func (w *world) postOne(r *rand.Rand, sender int, stream uint16, back bool, want *[2]int) int {
-	from, to := w.connections[sender], w.accepted[sender]
-	host := sender
-	if back {
-		from, to, host = to, from, len(w.nodes)-1
-	}
-	mtu := from.MTU()
-	if mtu == 0 {
-		return 1
-	}
-	size := 0
-	switch r.IntN(5) {
-	case 0:
-		size = r.IntN(64)
-	case 1:
-		size = mtu * r.IntN(4)
-	case 2:
-		size = r.IntN(100 * mtu)
-	default:
-		size = r.IntN(12 * mtu)
-	}
-	q := metaroce.WorkRequest{RemoteAddress: 1<<33 + uint64(8*r.IntN(1000)), RKey: 1, HasImmediate: r.IntN(4) == 0, Solicited: r.IntN(5) == 0}
-	switch r.IntN(8) {
-	case 0, 1, 2, 3:
-		q.Operation, q.Data = metaroce.OperationWrite, make([]byte, size)
-	case 4, 5:
-		q.Operation, q.Data = metaroce.OperationSend, make([]byte, size)
-		s, err := to.Stream(stream)
-		if err != nil {
-			return 1
-		}
-		if r.IntN(6) != 0 {
-			if s.PostReceive(1, make([]byte, size)) != nil {
-				return 1
-			}
-		} else {
-			w.later = append(w.later, func() { _ = s.PostReceive(1, make([]byte, size)) })
-		}
-		want[0]++
-	case 6:
-		q.Operation, q.Data = metaroce.OperationRead, make([]byte, size)
-	default:
-		q.Operation, q.RKey, q.RemoteAddress, q.SwapOrAdd = metaroce.OperationFetchAndAdd, 2, 1<<33+uint64(8*r.IntN(8)), 1
-	}
-	want[0]++
-	s, err := from.Stream(stream)
-	if err != nil || s.Post(q) != nil {
-		return 1
-	}
-	w.net.Wake(w.hosts[host])
-	if len(w.later) > 0 && r.IntN(3) == 0 {
-		w.run(time.Duration(r.IntN(400_000)), nil)
-		for _, f := range w.later {
-			f()
-		}
-		w.later = nil
-	}
-	return 1 + size/mtu
 }
 
 // breakRoutes takes routes down and up, but never all of a plane, and sometimes a plane, but not the first.
-func (w *world) breakRoutes(r *rand.Rand) {
-	for i := range w.net.Planes {
-		routes := w.net.Planes[i].Routes
+func breakRoutes(w *scenario.World, r *rand.Rand) {
+	for i := range w.Net.Planes {
+		routes := w.Net.Planes[i].Routes
 		dead := i > 0 && r.IntN(4) == 0
 		alive := r.IntN(len(routes))
 		for j, l := range routes {

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/replay/finding"
 	"github.com/rocelens/rocelens/replay/metaroce/judge"
+	"github.com/rocelens/rocelens/replay/metaroce/scenario"
 	"github.com/rocelens/rocelens/replay/metaroce/simulation"
 )
 
@@ -94,7 +95,7 @@ func (w *wire) pass(lane int, port uint16, m *mr0.Packet, payload int) {
 		w.tb.Fatal(err)
 	}
 	if version != 0 {
-		changed := raw(&simulation.Frame{Payload: data[42:], Source: netip.AddrPortFrom(f.Source, f.SourcePort), Destination: netip.AddrPortFrom(f.Destination, mr0.Port)},
+		changed := scenario.Raw(&simulation.Frame{Payload: data[42:], Source: netip.AddrPortFrom(f.Source, f.SourcePort), Destination: netip.AddrPortFrom(f.Destination, mr0.Port)},
 			func(b []byte) { b[0] = b[0]&0xf | version<<4 })
 		data = append(data[:42:42], changed.Payload...)
 	}
