@@ -18,7 +18,9 @@ type attempt struct {
 	requests    int // handshakes begun
 	repeated    int // whose request had to be repeated
 	signs       []string
+	busy        bool // one of both hosts was too busy to be held against times
 	witnessing  *conn
+	answering   bool          // is taking a packet
 	rtt         time.Duration // of a handshake that was answered at first, the shortest
 }
 
@@ -28,9 +30,11 @@ type outcome struct {
 	expected string
 	seen     string
 	err      error // the suite itself could not go on
+	again    bool  // undetermined by bad luck
 }
 
 func newAttempt(l *lab) *attempt {
+	l.late = 0
 	return &attempt{lab: l, connections: map[uint32]*conn{}, violations: map[violation]*offence{}}
 }
 
@@ -50,6 +54,7 @@ func runOnce(l *lab, s *Scenario) (x *attempt, o outcome) {
 // guard runs a part of an attempt and returns how it ended.
 func (x *attempt) guard(fn func()) (o outcome) {
 	defer func() {
+		x.answering = false
 		switch r := recover().(type) {
 		case nil:
 		case outcome:
@@ -77,6 +82,11 @@ func (x *attempt) undetermined(format string, args ...any) {
 	panic(outcome{verdict: Undetermined, seen: fmt.Sprintf(format, args...)})
 }
 
+// again ends an attempt that bad luck has spoilt.
+func (x *attempt) again(why string) {
+	panic(outcome{verdict: Undetermined, seen: why, again: true})
+}
+
 func (x *attempt) must(err error) {
 	if err != nil {
 		panic(outcome{verdict: Undetermined, err: err})
@@ -101,17 +111,28 @@ func (x *attempt) sign(format string, args ...any) {
 	}
 }
 
+// delay notes that one of both hosts took so long for what takes no time: it was busy with something else.
+func (x *attempt) delay(d time.Duration, what string) {
+	if d > x.timeout()/5 {
+		x.busy = true
+		x.sign("%s took %v", what, d.Round(time.Millisecond))
+	}
+}
+
 // send sends a packet. Its source port is that of the sender's number.
 func (x *attempt) send(o *outgoing) *packet {
-	x.drain()
+	if !x.answering { // else what is answered first must go out first
+		x.drain()
+	}
 	s, err := x.lab.sender(o.sender)
 	x.must(err)
 	to := x.lab.config.Target
 	data, err := o.build(s.local, to)
 	x.must(err)
 	p := &packet{sent: true, source: s.local, destination: to, ecn: o.ecn, data: data}
+	left := x.lab.now()
 	x.must(s.send(to, data, o.ecn))
-	p.at = x.lab.now()
+	p.left, p.at = left, x.lab.now()
 	p.malformed = mr0.DecodeCaptured(data, len(data), &p.Packet) != nil
 	return x.keep(p)
 }
@@ -130,13 +151,13 @@ func (x *attempt) drain() {
 
 // take waits for one datagram of the target, and lets its connection look at it. It is nil when none came.
 func (x *attempt) take(deadline time.Duration) *packet {
-	data, source, ecn, ok, err := x.lab.receive(deadline)
+	in, ok, err := x.lab.receive(deadline)
 	x.must(err)
 	if !ok {
 		return nil
 	}
-	p := &packet{at: x.lab.now(), source: source, destination: x.lab.inbox.local, ecn: ecn, data: data}
-	err = mr0.DecodeCaptured(data, len(data), &p.Packet)
+	p := &packet{at: x.lab.moment(&in), source: in.source, destination: x.lab.inbox.local, ecn: in.ecn, data: in.data}
+	err = mr0.DecodeCaptured(p.data, len(p.data), &p.Packet)
 	p.malformed = err != nil && p.Fault.Reason.InDoubt()
 	c := x.connections[p.CH.DestConnID]
 	if c == nil && !p.malformed {
@@ -146,12 +167,14 @@ func (x *attempt) take(deadline time.Duration) *packet {
 	if err != nil {
 		x.violate(violationMalformed, "packets that the profile's decoder takes", p.text(), p)
 	}
-	if !mr0.VerifyICRC(data, p.source, p.destination) {
+	if !mr0.VerifyICRC(p.data, p.source, p.destination) {
 		x.violate(violationICRC, "the ICRC over addresses, ports, length and payload", "another ICRC on "+p.text(), p)
 	}
 	if c != nil && !p.malformed {
 		x.watch(c, p)
+		x.answering = true
 		c.arrived(p)
+		x.answering = false
 	}
 	return p
 }

@@ -25,7 +25,8 @@ type lab struct {
 	senders []*socket
 	random  *rand.Rand
 	start   time.Time
-	stamp   uint32 // timestamp that was sent last
+	stamp   uint32        // timestamp that was sent last
+	late    time.Duration // by how much the suite woke or read too late, the worst of an attempt
 }
 
 func newLab(ctx context.Context, config *Config) (*lab, error) {
@@ -74,22 +75,48 @@ func (l *lab) timestamp() uint32 {
 	return t
 }
 
+// arrival is a datagram that has come.
+type arrival struct {
+	data   []byte
+	source netip.AddrPort
+	ecn    dissector.ECN
+	at     time.Time // when the kernel took it; zero: it does not say
+}
+
+// moment is when a datagram came, since the lab was opened. What was read late has not come late.
+func (l *lab) moment(in *arrival) time.Duration {
+	read := time.Now() //nolint:forbidigo // see newLab
+	at := read.Sub(l.start)
+	if waited := read.Sub(in.at); !in.at.IsZero() && waited > 0 && waited < at {
+		l.late = max(l.late, waited)
+		at -= waited
+	}
+	return at
+}
+
 // receive waits until the deadline for a datagram of the target.
-func (l *lab) receive(deadline time.Duration) (data []byte, source netip.AddrPort, ecn dissector.ECN, ok bool, err error) {
+func (l *lab) receive(deadline time.Duration) (in arrival, ok bool, err error) {
 	for {
 		if err := l.ctx.Err(); err != nil {
-			return nil, source, 0, false, err
+			return in, false, err
 		}
 		// In slices, so that a context that ends is noticed.
-		until := min(deadline, l.now()+100*time.Millisecond)
-		data, source, ecn, ok, err = l.inbox.receive(l.start.Add(until))
+		now := l.now()
+		until := min(deadline, now+100*time.Millisecond)
+		in, ok, err = l.inbox.receive(l.start.Add(until))
 		switch {
 		case err != nil:
-			return nil, source, 0, false, err
-		case ok && source.Addr() == l.config.Target.Addr():
-			return data, source, ecn, true, nil
-		case !ok && until >= deadline:
-			return nil, source, 0, false, nil
+			return in, false, err
+		case ok && in.source.Addr() == l.config.Target.Addr():
+			return in, true, nil
+		case ok:
+			continue
+		}
+		if until > now {
+			l.late = max(l.late, l.now()-until)
+		}
+		if until >= deadline {
+			return in, false, nil
 		}
 	}
 }

@@ -16,6 +16,7 @@ type packet struct {
 	mr0.Packet
 
 	at                  time.Duration // since the lab was opened
+	left                time.Duration // of what was sent: before it was handed to the kernel
 	sent                bool
 	source, destination netip.AddrPort
 	ecn                 dissector.ECN

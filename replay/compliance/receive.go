@@ -10,6 +10,7 @@ import (
 type inlane struct {
 	first      uint32
 	cumulative uint32
+	held       uint32             // the first psn of which nothing was acknowledged, see hold
 	have       map[uint32]*packet // the first with each psn
 	order      []*packet          // sequenced packets as they came, those sent again too
 	number     uint32             // of the last ACK
@@ -99,7 +100,7 @@ func (c *conn) ack(path int, change ...func(a *mr0.Packet)) *packet {
 		}
 	}
 	if l.latest != nil {
-		a.EchoTimestamp = l.latest.DH.Timestamp
+		a.EchoTimestamp = l.latest.DH.Timestamp - uint32(c.distance[l.number&1])
 		a.ACKDelay = uint32(min(c.x.lab.now()-l.latest.at, 1<<31))
 		if l.latest.CH.Flags&mr0.FlagAR != 0 {
 			a.Trigger = mr0.ACKTriggerRequested

@@ -66,8 +66,10 @@ func senderNotReady(x *attempt) {
 	const wait = 80 * time.Millisecond
 	c, p := x.noted()
 	n := c.nak(p, mr0.NAKReasonReceiverNotReady, wait)
-	x.drain()
-	again := x.copyOf(n, p, wait+4*x.timeout())
+	c.nak(p, mr0.NAKReasonReceiverNotReady, wait) // the first may be lost
+	known := c.settled()                          // a timer may have sent it again before
+	c.nak(p, mr0.NAKReasonReceiverNotReady, wait)
+	again := x.copyOf(known, p, wait+4*x.timeout())
 	switch {
 	case again == nil:
 		x.fail(fmt.Sprintf("psn %d of path %d again", p.CH.PSN, p.CH.PathID), "it did not come", p, n)
@@ -75,7 +77,6 @@ func senderNotReady(x *attempt) {
 		x.fail("RTX", "flags ["+again.CH.Flags.String()+"]", n, again)
 	}
 	if waited := time.Duration(again.DH.Timestamp - p.DH.Timestamp); waited < wait {
-		x.sign("the NAK may have been late or lost") // a timer then sends again
 		x.fail("it again after "+wait.String()+" or later", "after "+waited.Round(time.Microsecond).String(), p, n, again)
 	}
 	again.note("comes again after the time that it was told to wait")
@@ -106,12 +107,13 @@ func senderNAKStream(x *attempt) {
 	c, p := x.noted()
 	n := c.nak(p, mr0.NAKReasonStreamUnknown, 0)
 	c.nak(p, mr0.NAKReasonStreamUnknown, 0)
-	mark := x.packets[len(x.packets)-1]
-	c.acknowledge = c.acknowledgeNow
+	known := c.settled()
+	if d := x.await(n, x.timeout()/3, c.isDisconnect); d != nil {
+		x.fail("an end of the stream alone", d.text(), n, d)
+	}
 	c.control()
-	x.calm(x.timeout()/3, x.timeout()/3)
-	if q := x.find(mark, func(q *packet) bool {
-		return c.isDisconnect(q) || q.is(mr0.TypeSend) && q.at > mark.at+2*x.rtt+5*time.Millisecond
+	if q := x.find(n, func(q *packet) bool {
+		return c.isDisconnect(q) || q.is(mr0.TypeSend) && q.index > known.index && q.at > known.at+x.rtt
 	}); q != nil {
 		x.fail("an end of the stream alone", q.text(), n, q)
 	}
@@ -147,8 +149,8 @@ func senderDisconnectRepeated(x *attempt) {
 	x.send(c.farewell())
 	answer := x.send(c.farewell())
 	answer.note("answers it")
-	grace := answer.at + 2*x.rtt + 5*time.Millisecond
-	if d := x.await(answer, min(3*pause, 2*x.timeout()), func(q *packet) bool { return c.isDisconnect(q) && q.at > grace }); d != nil {
+	known := x.witness().settled()
+	if d := x.await(known, min(3*pause, 2*x.timeout()), func(q *packet) bool { return c.isDisconnect(q) && q.at > known.at+x.rtt }); d != nil {
 		x.fail("no DISCONNECT once it was answered", d.text(), answer, d)
 	}
 }

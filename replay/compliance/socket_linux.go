@@ -19,9 +19,11 @@ import (
 // socket is a UDP socket that sets and reads ECN in the IP header.
 type socket struct {
 	conn    *net.UDPConn
+	raw     syscall.RawConn
 	local   netip.AddrPort
 	control []byte
 	data    []byte
+	told    []byte // by the kernel, of what was read
 }
 
 // open binds a socket. Port 0 lets the kernel choose.
@@ -43,7 +45,11 @@ func open(ctx context.Context, local netip.AddrPort) (*socket, error) {
 	if !ok {
 		return nil, errors.Join(ErrUnsupported, c.Close())
 	}
-	s := &socket{conn: conn, control: make([]byte, unix.CmsgSpace(4)), data: make([]byte, 1<<16)}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("bind UDP socket to %s: %w", local, err), conn.Close())
+	}
+	s := &socket{conn: conn, raw: raw, control: make([]byte, unix.CmsgSpace(4)), data: make([]byte, 1<<16), told: make([]byte, 256)}
 	if name, ok := conn.LocalAddr().(*net.UDPAddr); ok {
 		s.local = netip.AddrPortFrom(local.Addr(), uint16(name.Port))
 	}
@@ -52,7 +58,8 @@ func open(ctx context.Context, local netip.AddrPort) (*socket, error) {
 
 // prepare lets a socket tell the ECN of what comes in, and hold what comes in a burst.
 func prepare(fd int, v6 bool) error {
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4<<20) // less is less room, no fault
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4<<20)  // less is less room, no fault
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) // else times are those of reading
 	if v6 {
 		return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, 1)
 	}
@@ -82,34 +89,78 @@ func (s *socket) send(to netip.AddrPort, payload []byte, ecn dissector.ECN) erro
 	return nil
 }
 
-// receive waits for a datagram until the deadline; ok is false when none came. The payload is the caller's.
-func (s *socket) receive(deadline time.Time) (payload []byte, source netip.AddrPort, ecn dissector.ECN, ok bool, err error) {
+// receive waits for a datagram until the deadline; ok is false when none came. What has come by then is taken, however
+// late it is asked for.
+func (s *socket) receive(deadline time.Time) (in arrival, ok bool, err error) {
+	var r reading
 	if err := s.conn.SetReadDeadline(deadline); err != nil {
-		return nil, source, 0, false, fmt.Errorf("receive: %w", err)
+		return in, false, fmt.Errorf("receive: %w", err)
 	}
-	var control [128]byte
-	n, used, _, source, err := s.conn.ReadMsgUDPAddrPort(s.data, control[:])
-	if err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, source, 0, false, nil
+	err = s.raw.Read(func(fd uintptr) bool {
+		r = s.read(fd)
+		return !errors.Is(r.err, unix.EAGAIN)
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) { // so it is when the deadline had passed before, and nothing was read
+		err = s.raw.Control(func(fd uintptr) { r = s.read(fd) })
+	}
+	switch err = errors.Join(err, r.err); {
+	case errors.Is(err, unix.EAGAIN):
+		return in, false, nil
+	case err != nil:
+		return in, false, fmt.Errorf("receive: %w", err)
+	}
+	in, err = s.arrived(&r)
+	return in, err == nil, err
+}
+
+// reading is what recvmsg returns.
+type reading struct {
+	n, used int
+	source  unix.Sockaddr
+	err     error
+}
+
+// read reads without waiting.
+func (s *socket) read(fd uintptr) (r reading) {
+	for {
+		r.n, r.used, _, r.source, r.err = unix.Recvmsg(int(fd), s.data, s.told, unix.MSG_DONTWAIT)
+		if !errors.Is(r.err, unix.EINTR) {
+			return r
 		}
-		return nil, source, 0, false, fmt.Errorf("receive: %w", err)
 	}
-	messages, err := unix.ParseSocketControlMessage(control[:used])
+}
+
+// arrived is what was read, and what the kernel tells of it.
+func (s *socket) arrived(r *reading) (in arrival, err error) {
+	in.data = append([]byte(nil), s.data[:r.n]...)
+	switch a := r.source.(type) {
+	case *unix.SockaddrInet4:
+		in.source = netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *unix.SockaddrInet6:
+		in.source = netip.AddrPortFrom(netip.AddrFrom16(a.Addr).Unmap(), uint16(a.Port))
+	}
+	messages, err := unix.ParseSocketControlMessage(s.told[:r.used])
 	if err != nil {
-		return nil, source, 0, false, fmt.Errorf("receive: %w", err)
+		return in, fmt.Errorf("receive: %w", err)
 	}
-	for _, m := range messages {
-		tos := m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_TOS
-		class := m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_TCLASS
-		switch {
-		case (tos || class) && len(m.Data) >= 4:
-			ecn = dissector.ECN(binary.NativeEndian.Uint32(m.Data) & 3)
-		case (tos || class) && len(m.Data) > 0:
-			ecn = dissector.ECN(m.Data[0] & 3)
-		}
+	for i := range messages {
+		in.note(&messages[i])
 	}
-	return append([]byte(nil), s.data[:n]...), netip.AddrPortFrom(source.Addr().Unmap(), source.Port()), ecn, true, nil
+	return in, nil
+}
+
+// note takes what the kernel tells of a datagram.
+func (a *arrival) note(m *unix.SocketControlMessage) {
+	tos := m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_TOS
+	class := m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_TCLASS
+	switch {
+	case (tos || class) && len(m.Data) >= 4:
+		a.ecn = dissector.ECN(binary.NativeEndian.Uint32(m.Data) & 3)
+	case (tos || class) && len(m.Data) > 0:
+		a.ecn = dissector.ECN(m.Data[0] & 3)
+	case m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SCM_TIMESTAMPNS && len(m.Data) == 16:
+		a.at = time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
+	}
 }
 
 func (s *socket) close() error { return s.conn.Close() }

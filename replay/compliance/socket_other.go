@@ -17,8 +17,6 @@ func open(context.Context, netip.AddrPort) (*socket, error) { return nil, ErrUns
 
 func (*socket) send(netip.AddrPort, []byte, dissector.ECN) error { return ErrUnsupported }
 
-func (*socket) receive(time.Time) ([]byte, netip.AddrPort, dissector.ECN, bool, error) {
-	return nil, netip.AddrPort{}, 0, false, ErrUnsupported
-}
+func (*socket) receive(time.Time) (arrival, bool, error) { return arrival{}, false, ErrUnsupported }
 
 func (*socket) close() error { return nil }

@@ -183,12 +183,16 @@ func (l *lab) judge(s *Scenario, report *Report) (Result, error) {
 		if o.verdict == Fail && len(x.signs) == 0 {
 			clean++
 		}
-		if o.verdict == Fail && clean < cleanFailures && r.Runs < maxRuns || o.verdict == Undetermined && r.Runs < cleanFailures {
+		if o.verdict == Fail && clean < cleanFailures && r.Runs < maxRuns || o.verdict == Undetermined && r.Runs < cleanFailures || o.again && r.Runs < maxRuns {
 			continue
 		}
-		if o.verdict == Fail && clean < cleanFailures && report.Repeated > 0 {
+		if o.verdict == Fail && clean < cleanFailures && (report.Repeated > 0 || x.busy) {
+			why := "the network loses packets"
+			if x.busy {
+				why = "one of both hosts was busy"
+			}
 			r.Verdict = Undetermined
-			r.Seen = fmt.Sprintf("failed in each of %d runs (expected %s; seen: %s), but the network loses packets: %s", r.Runs, o.expected, o.seen, x.signs[0])
+			r.Seen = fmt.Sprintf("failed in each of %d runs (expected %s; seen: %s), but %s: %s", r.Runs, o.expected, o.seen, why, x.signs[0])
 			r.Expected = ""
 		}
 		r.Took = l.now() - began

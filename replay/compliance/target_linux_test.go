@@ -48,16 +48,21 @@ func serve(t *testing.T, address netip.Addr, change func(c *softmetaroce.Config)
 // examine runs scenarios against that address.
 func examine(t *testing.T, target, local netip.Addr, change func(c *compliance.Config)) *compliance.Report {
 	t.Helper()
-	config := compliance.Config{
-		Target: netip.AddrPortFrom(target, mr0.Port), Local: local, Timeout: compliance.DefaultTimeout, PartitionKey: 0xffff, Seed: 1,
-		Scenarios: compliance.Scenarios(),
-	}
+	c := config(target, local)
 	if change != nil {
-		change(&config)
+		change(&c)
 	}
-	report, err := compliance.Run(t.Context(), config)
+	report, err := compliance.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return report
+}
+
+// config runs all against the target.
+func config(target, local netip.Addr) compliance.Config {
+	return compliance.Config{
+		Target: netip.AddrPortFrom(target, mr0.Port), Local: local, Timeout: compliance.DefaultTimeout, PartitionKey: 0xffff, Seed: 1,
+		Scenarios: compliance.Scenarios(),
+	}
 }

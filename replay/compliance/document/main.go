@@ -42,6 +42,12 @@ failure the suite asks for a last ACK of each path, and compares what it sent wi
 signs it runs up to ten times; when all fail and handshakes were lost, too, it is undetermined, else it fails. The defaults of the
 profile are taken for granted, such as a greatest timeout of 100 ms.
 
+A busy host is not blamed either. Scenarios judge by counts and order: what comes behind the ACK of a PROBE was sent by a target that knows what
+was sent before the PROBE. Where times matter they are the timestamps that the target itself sets, and the kernel's of what arrives. Those about a
+path's window pretend a round trip of up to 55 ms, by an older ` + "`echo_timestamp`" + `, so that the target's timer leaves time to look; a run in
+which the timer was faster, or a packet was lost, does not count. A failure during which the suite woke late or an ACK that was asked for took
+a fifth of ` + "`--timeout`" + ` counts as one with signs of loss.
+
 ## What the target has to serve
 
 Scenarios that need memory ask for it as ` + "`rocelens softmetaroce send`" + ` does; without an answer they are undetermined. On stream 0 two receive
