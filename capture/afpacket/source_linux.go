@@ -43,6 +43,7 @@ type Source struct {
 	left     uint32 // frames of it that have not been handed over
 	offset   uint32 // of the next one in the ring
 	count    uint64
+	down     bool // the interface is: what the ring still holds is the last
 
 	closed   atomic.Bool
 	reading  sync.Mutex // held by Next, and by Close before it takes the ring away
@@ -54,7 +55,7 @@ type Source struct {
 
 var _ capture.Source = (*Source)(nil)
 
-// Open starts to capture on an interface. Errors: ErrNoInterface, ErrPermission, ErrLinkType, and those of the kernel.
+// Open starts to capture on an interface. Errors: ErrNoInterface, ErrDown, ErrPermission, ErrLinkType, and those of the kernel.
 func Open(name string, opts Options) (*Source, error) {
 	s, err := open(name, opts)
 	if err != nil {
@@ -67,6 +68,9 @@ func open(name string, opts Options) (*Source, error) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
 		return nil, ErrNoInterface
+	}
+	if i.Flags&net.FlagUp == 0 {
+		return nil, ErrDown
 	}
 	link, err := linkTypeOf(name)
 	if err != nil {
@@ -176,8 +180,12 @@ func (s *Source) Next(batch *capture.Batch) error {
 	return nil
 }
 
-// wait sleeps until the kernel hands over a block or Close wants an end.
+// wait sleeps until the kernel hands over a block or Close wants an end. When the interface goes down, the block that was
+// being filled is handed over once its time has run out.
 func (s *Source) wait() error {
+	if s.down {
+		return fmt.Errorf("capture on %q: %w", s.name, ErrDown)
+	}
 	fds := [...]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN | unix.POLLERR}, {Fd: int32(s.wake), Events: unix.POLLIN}}
 	if _, err := unix.Poll(fds[:], -1); err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("capture on %q: wait for packets: %w", s.name, err)
@@ -186,7 +194,10 @@ func (s *Source) wait() error {
 		return io.EOF
 	}
 	if fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
-		return fmt.Errorf("capture on %q: %w", s.name, ErrDown)
+		s.down = true
+		if _, err := unix.Poll(fds[1:], 2*retireMillis); err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("capture on %q: wait for the last packets: %w", s.name, err)
+		}
 	}
 	return nil
 }

@@ -18,11 +18,17 @@ const (
 	exitUsage   = 2
 )
 
+// logOutput is where the log goes.
+type logOutput io.Writer
+
+// failure is an error before a command runs, in a command line that is right.
+type failure struct{ error }
+
 // version is set when a release is built: -ldflags "-X main.version=v1.2.3".
 var version string
 
 type commandLine struct {
-	Run     runCommand       `cmd:"" help:"Capture on an interface and print flows as JSON lines."`
+	Run     runCommand       `cmd:"" help:"Capture on interfaces; ship flows to ClickHouse, or print them as JSON lines."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
@@ -48,6 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		kong.Vars{"version": "rocelens-agent " + version},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.BindTo(stdout, (*io.Writer)(nil)),
+		kong.BindTo(stderr, (*logOutput)(nil)),
 	)
 	if err != nil {
 		fmt.Fprintf(stderr, "rocelens-agent: %v\n", err)
@@ -59,6 +66,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	command, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited
+	}
+	if failed, ok := errors.AsType[*failure](err); ok {
+		fmt.Fprintf(stderr, "rocelens-agent: %v\n", failed)
+		return exitFailure
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "rocelens-agent: %v (see rocelens-agent --help)\n", err)

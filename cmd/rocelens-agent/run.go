@@ -1,177 +1,179 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/rocelens/rocelens/analysis/document"
-	"github.com/rocelens/rocelens/capture"
+	"github.com/alecthomas/kong"
+
 	"github.com/rocelens/rocelens/capture/afpacket"
-	"github.com/rocelens/rocelens/dissector"
-	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/ship"
+	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
+	"github.com/rocelens/rocelens/internal/configfile"
 )
 
+// configEnv is the environment variable that names the configuration file.
+const configEnv = "ROCELENS_AGENT_CONFIG"
+
+// runCommand ships what it sees to ClickHouse, or prints it.
 type runCommand struct {
-	Interface     string        `short:"i" required:"" help:"Network interface to capture on."`
-	Interval      time.Duration `default:"10s" help:"Print what was seen so often."`
-	NoPromiscuous bool          `help:"Leave frames alone that are not addressed to the interface."`
-	RingMiB       int           `name:"ring" default:"32" help:"MiB of the ring that bridges moments without attention."`
+	Config        string        `placeholder:"FILE" help:"TOML file with any of these flags as keys; also $$ROCELENS_AGENT_CONFIG."`
+	Check         bool          `help:"Check the configuration and stop."`
+	Interfaces    []string      `name:"interface" short:"i" required:"" env:"ROCELENS_AGENT_INTERFACE" placeholder:"NAME" help:"Network interface to capture on; several may be given."`
+	Interval      time.Duration `default:"10s" env:"ROCELENS_AGENT_INTERVAL" help:"Report what was seen so often, 1s to 60s (${default})."`
+	NoPromiscuous bool          `env:"ROCELENS_AGENT_NO_PROMISCUOUS" help:"Leave frames alone that are not addressed to the interface."`
+	RingMiB       int           `name:"ring" default:"32" env:"ROCELENS_AGENT_RING" help:"MiB of the ring of each interface that bridges moments without attention (${default})."`
+	Print         bool          `env:"ROCELENS_AGENT_PRINT" help:"Print flows as JSON lines, too; without --clickhouse that is all that is done."`
+	LogLevel      string        `env:"ROCELENS_AGENT_LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
+	Listen        string        `env:"ROCELENS_AGENT_LISTEN" placeholder:"ADDR" help:"Serve /metrics for Prometheus and /healthz here, for instance 127.0.0.1:9477."`
+	Host          string        `env:"ROCELENS_AGENT_HOST" placeholder:"NAME" help:"Name of this host in the database. Default: its own."`
+	State         string        `default:"/var/lib/rocelens-agent" env:"ROCELENS_AGENT_STATE" type:"path" placeholder:"DIR" help:"Where rows wait while the database is away, and the agent keeps who it is (${default})."`
+	SpoolMiB      int           `name:"spool" default:"1024" env:"ROCELENS_AGENT_SPOOL" help:"MiB that rows may take there (${default}). When it is full, new rows are dropped, and counted."`
+
+	databaseFlags
 }
 
-// flowLine is one flow of one interval.
-type flowLine struct {
-	Type      string `json:"type"` // "flow"
-	Version   int    `json:"version"`
-	Interface string `json:"interface"`
-	*document.Flow
+// BeforeResolve reads the configuration file.
+func (c *runCommand) BeforeResolve(ctx *kong.Context) error {
+	if err := configfile.Load(ctx, configEnv); err != nil {
+		return &failure{err}
+	}
+	return nil
 }
 
-// intervalLine ends an interval. Received, dropped and the totals count from the start.
-type intervalLine struct {
-	Type      string      `json:"type"` // "interval"
-	Version   int         `json:"version"`
-	Interface string      `json:"interface"`
-	From      string      `json:"from"`
-	To        string      `json:"to"`
-	Received  *uint64     `json:"received_packets"`
-	Dropped   *uint64     `json:"dropped_packets"`
-	Totals    flow.Totals `json:"totals"`
+// Bounds of what may be asked for.
+const (
+	minInterval, maxInterval = time.Second, time.Minute
+	minRing, maxRing         = 2, 1 << 14 // MiB
+	minSpool, maxSpool       = 1, 1 << 20
+)
+
+func (c *runCommand) check() error {
+	switch {
+	case c.Interval < minInterval || c.Interval > maxInterval:
+		return fmt.Errorf("--interval must be between %s and %s", minInterval, maxInterval)
+	case c.RingMiB < minRing || c.RingMiB > maxRing:
+		return fmt.Errorf("--ring must be between %d and %d", minRing, maxRing)
+	case c.SpoolMiB < minSpool || c.SpoolMiB > maxSpool:
+		return fmt.Errorf("--spool must be between %d and %d", minSpool, maxSpool)
+	}
+	sorted := slices.Sorted(slices.Values(c.Interfaces))
+	if len(slices.Compact(slices.Clone(sorted))) != len(sorted) {
+		return errors.New("--interface names one interface twice")
+	}
+	return nil
 }
 
 // Run captures until it is told to stop, and then reports what it has.
-func (c *runCommand) Run(ctx context.Context, out io.Writer) error {
-	if c.Interval < time.Millisecond || c.RingMiB < 2 || c.RingMiB > 1<<14 {
-		return errors.New("--interval must be at least 1ms, --ring between 2 and 16384")
-	}
-	source, err := afpacket.Open(c.Interface, afpacket.Options{RingBytes: c.RingMiB << 20, NoPromiscuous: c.NoPromiscuous})
-	if err != nil {
+func (c *runCommand) Run(ctx context.Context, out io.Writer, stderr logOutput) error {
+	if err := c.check(); err != nil {
 		return err
 	}
-	w := watch{name: c.Interface, source: source, out: bufio.NewWriter(out)}
-	w.encode = json.NewEncoder(w.out)
-	w.tracker = flow.NewTracker(flow.Config{}, w.flow)
-	return errors.Join(w.run(ctx, c.Interval), source.Close())
-}
-
-// watch is one interface at work. Only its own goroutine touches the tracker.
-type watch struct {
-	name    string
-	source  capture.Source
-	out     *bufio.Writer
-	encode  *json.Encoder
-	tracker *flow.Tracker
-	packet  dissector.Packet
-	from    time.Time
-	err     error // of the output
-}
-
-// filled is a batch of the reader, or why it ended.
-type filled struct {
-	batch *capture.Batch
-	err   error
-}
-
-const batches = 4
-
-func (w *watch) run(ctx context.Context, interval time.Duration) error {
-	full, empty := make(chan filled, batches+1), make(chan *capture.Batch, batches)
-	for range batches {
-		empty <- &capture.Batch{}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return err
 	}
-	go read(w.source, empty, full)
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	w.from = time.Now()
-	for {
-		select {
-		case next := <-full:
-			if next.err != nil {
-				return errors.Join(ignoreEnd(next.err), w.report())
-			}
-			w.observe(next.batch)
-			empty <- next.batch
-		case <-ticker.C:
-			if err := w.report(); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			// Closing ends the reader behind what it has read already.
-			if err := w.source.Close(); err != nil {
-				return err
-			}
-			for next := range full {
-				if next.err != nil {
-					break
-				}
-				w.observe(next.batch)
-				empty <- next.batch
-			}
-			return w.report()
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	if c.Check {
+		_, err := c.shipper(logger)
+		return err
+	}
+	var agent *ship.Agent
+	if c.ClickHouse != "" {
+		target, err := c.shipper(logger)
+		if err != nil {
+			return err
+		}
+		if agent, err = ship.Open(ship.Options{
+			Directory: c.State, SpoolBytes: int64(c.SpoolMiB) << 20, Host: c.Host, Version: version, Interval: c.Interval,
+			Interfaces: c.Interfaces, Shipper: target, Logger: logger,
+		}); err != nil {
+			return err
 		}
 	}
-}
-
-// read fills batches until the source ends. It never blocks on full, which holds them all.
-func read(source capture.Source, empty <-chan *capture.Batch, full chan<- filled) {
-	for batch := range empty {
-		if err := source.Next(batch); err != nil {
-			full <- filled{err: err}
-			return
+	watches, err := c.open(agent, out, logger)
+	if err == nil && c.Listen != "" {
+		var server *telemetry
+		if server, err = listen(ctx, c.Listen, agent, watches.gauges, logger); err == nil {
+			defer server.stop()
 		}
-		full <- filled{batch: batch}
 	}
-}
-
-func ignoreEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-func (w *watch) observe(batch *capture.Batch) {
-	for i := range batch.Frames {
-		f := &batch.Frames[i]
-		err := dissector.Decode(f.Data, dissector.Meta{
-			Time: f.Time, Number: f.Number, OriginalLength: f.OriginalLength, Interface: f.Interface,
-			LinkType: dissector.LinkType(f.LinkType), FCSLength: f.FCSLength, HasTime: f.HasTime,
-		}, &w.packet)
-		icrc := dissector.ICRCNotChecked
-		if w.packet.IsRDMA() {
-			icrc = dissector.VerifyICRC(&w.packet)
+	if err != nil {
+		if agent != nil {
+			err = errors.Join(err, agent.Close())
 		}
-		w.tracker.Observe(&w.packet, err, icrc)
+		return err
 	}
+	return watches.run(ctx, agent)
 }
 
-func (w *watch) flow(r *flow.Record) {
-	if w.err == nil {
-		w.err = w.encode.Encode(flowLine{"flow", document.Version, w.name, document.NewFlow(r)})
-	}
+// watches are all interfaces at work.
+type watches struct {
+	all    []*watch.Watch
+	gauges *gauges
 }
 
-// report prints the flows of the interval and then what ends it.
-func (w *watch) report() error {
-	w.tracker.Flush()
-	now := time.Now()
-	line := intervalLine{
-		Type: "interval", Version: document.Version, Interface: w.name,
-		From: *document.Time(w.from.UnixNano()), To: *document.Time(now.UnixNano()), Totals: w.tracker.Totals(),
+// open begins to capture on each interface, or on none.
+func (c *runCommand) open(agent *ship.Agent, out io.Writer, logger *slog.Logger) (*watches, error) {
+	w := &watches{gauges: newGauges()}
+	shared := newPage(out)
+	for _, name := range c.Interfaces {
+		into := sinks{w.gauges}
+		if agent == nil || c.Print {
+			into = append(into, &printer{page: shared, name: name})
+		}
+		if agent != nil {
+			into = append(into, agent.NewRecorder())
+		}
+		one, err := watch.Open(watch.Options{
+			Interface: name, Interval: c.Interval, Logger: logger,
+			Capture: afpacket.Options{RingBytes: c.RingMiB << 20, NoPromiscuous: c.NoPromiscuous},
+		}, into)
+		if err != nil {
+			for _, opened := range w.all {
+				err = errors.Join(err, opened.Close())
+			}
+			return nil, err
+		}
+		w.all = append(w.all, one)
 	}
-	if interfaces := w.source.Interfaces(); len(interfaces) > 0 {
-		line.Received, line.Dropped = interfaces[0].Received, interfaces[0].Dropped
+	return w, nil
+}
+
+// lastTries is for how long a stop waits for rows to arrive. Those that do not are sent after the next start.
+const lastTries = 5 * time.Second
+
+// run works until ctx ends or one interface fails for good.
+func (w *watches) run(ctx context.Context, agent *ship.Agent) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	errs := make([]error, len(w.all)+1)
+	done := make(chan struct{})
+	for i, one := range w.all {
+		running.Go(func() {
+			errs[i] = one.Run(ctx)
+			cancel(errs[i]) // the others stop, too
+		})
 	}
-	w.from = now
-	if w.err == nil {
-		w.err = w.encode.Encode(line)
+	go func() {
+		running.Wait()
+		close(done)
+	}()
+	if agent == nil {
+		<-done
+		return errors.Join(errs...)
 	}
-	if err := errors.Join(w.err, w.out.Flush()); err != nil {
-		return fmt.Errorf("print flows: %w", err)
+	if err := agent.Run(context.WithoutCancel(ctx), done, lastTries); err != nil {
+		errs[len(w.all)] = err
+		cancel(err)
 	}
-	return nil
+	<-done
+	return errors.Join(errors.Join(errs...), agent.Close())
 }

@@ -39,6 +39,7 @@ func (l *lockedBuffer) Bytes() []byte {
 
 type line struct {
 	Type          string
+	Up            bool
 	Interface     string
 	Source        string
 	Retransmitted *uint64
@@ -133,7 +134,7 @@ func TestAgentSaysWhatIsWrong(t *testing.T) {
 	}{
 		{[]string{"run", "--interface", "no-such-if"}, "there is no such network interface", exitFailure},
 		{[]string{"run"}, "--interface", exitUsage},
-		{[]string{"run", "-i", "lo", "--interval", "0s"}, "--interval must be at least 1ms", exitFailure},
+		{[]string{"run", "-i", "lo", "--interval", "0s"}, "--interval must be between 1s and 1m0s", exitFailure},
 	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, test.code, run(t.Context(), test.args, &stdout, &stderr))

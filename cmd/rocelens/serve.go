@@ -14,7 +14,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rocelens/rocelens/cmd/rocelens/internal/service"
+	"github.com/rocelens/rocelens/internal/configfile"
 )
+
+// configEnv is the environment variable that names the configuration file.
+const configEnv = "ROCELENS_CONFIG"
 
 // databaseFlags say which ClickHouse is used.
 type databaseFlags struct {
@@ -34,7 +38,12 @@ type databaseFlags struct {
 }
 
 // BeforeResolve reads the configuration file.
-func (f *databaseFlags) BeforeResolve(ctx *kong.Context) error { return loadConfig(ctx) }
+func (f *databaseFlags) BeforeResolve(ctx *kong.Context) error {
+	if err := configfile.Load(ctx, configEnv); err != nil {
+		return &exitError{Code: exitFailure, Err: err}
+	}
+	return nil
+}
 
 func (f *databaseFlags) dataDir() (string, error) {
 	if f.Data != "" {

@@ -43,6 +43,7 @@ func Pair(tb testing.TB) (left, right End) {
 	}
 	ip(tb, "link add", left.Interface, "netns", left.Namespace, "type veth peer name", right.Interface, "netns", right.Namespace)
 	for _, e := range []End{left, right} {
+		ip(tb, "-n", e.Namespace, "link set lo up")
 		ip(tb, "-n", e.Namespace, "link set", e.Interface, "mtu 9000 up")
 	}
 	return left, right
@@ -106,6 +107,12 @@ func (e End) Send(tb testing.TB, frames [][]byte) {
 			}
 		}
 	})
+}
+
+// Up switches the interface of this end on.
+func (e End) Up(tb testing.TB) {
+	tb.Helper()
+	ip(tb, "-n", e.Namespace, "link set", e.Interface, "up")
 }
 
 // Down switches the interface of this end off.

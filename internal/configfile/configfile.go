@@ -1,4 +1,5 @@
-package main
+// Package configfile lets the flags of a command come from a TOML file whose keys are the names of the flags.
+package configfile
 
 import (
 	"errors"
@@ -12,42 +13,39 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// configKey is the flag, and the environment variable, that name the configuration file.
-const (
-	configFlag = "config"
-	configEnv  = "ROCELENS_CONFIG"
-)
+// Flag is the flag that names the file.
+const Flag = "config"
 
-// fileResolver takes flags from a TOML file whose keys are the flags' names. The environment goes before the file,
-// and the command line before both.
-type fileResolver struct {
+// file is where flags come from. The environment goes before the file, and the command line before both.
+type file struct {
 	path   string
 	values map[string]any
 }
 
-// loadConfig adds the configuration file, if one is named, to where a command's flags come from.
-func loadConfig(ctx *kong.Context) error {
-	path := os.Getenv(configEnv)
+// Load adds the configuration file, if the flag or the environment variable env names one, to where the flags of the
+// command come from. Keys that are no flags of it, and values that no flag can have, are errors.
+func Load(ctx *kong.Context, env string) error {
+	path := os.Getenv(env)
 	for _, trace := range ctx.Path {
-		if trace.Flag != nil && trace.Flag.Name == configFlag {
+		if trace.Flag != nil && trace.Flag.Name == Flag {
 			path = fmt.Sprint(ctx.FlagValue(trace.Flag))
 		}
 	}
 	if path == "" {
 		return nil
 	}
-	resolver, err := readConfig(path)
+	f, err := read(path)
 	if err != nil {
-		return &exitError{Code: exitFailure, Err: err}
+		return err
 	}
-	if err := resolver.check(ctx.Selected()); err != nil {
-		return &exitError{Code: exitFailure, Err: err}
+	if err := f.check(ctx.Selected()); err != nil {
+		return err
 	}
-	ctx.AddResolver(resolver)
+	ctx.AddResolver(f)
 	return nil
 }
 
-func readConfig(path string) (*fileResolver, error) {
+func read(path string) (*file, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the file that the user named
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +53,7 @@ func readConfig(path string) (*fileResolver, error) {
 		}
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
-	r := &fileResolver{path: path, values: map[string]any{}}
+	r := &file{path: path, values: map[string]any{}}
 	if err := toml.Unmarshal(data, &r.values); err != nil {
 		if place, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := place.Position()
@@ -67,11 +65,11 @@ func readConfig(path string) (*fileResolver, error) {
 }
 
 // check refuses keys that are no flags, all of them at once, and values that no flag can have.
-func (r *fileResolver) check(command *kong.Node) error {
+func (r *file) check(command *kong.Node) error {
 	var known, unknown []string
 	for _, group := range command.AllFlags(true) {
 		for _, flag := range group {
-			if slices.Contains([]string{configFlag, "help", "check"}, flag.Name) {
+			if slices.Contains([]string{Flag, "help", "check"}, flag.Name) {
 				continue
 			}
 			known = append(known, flag.Name)
@@ -115,10 +113,10 @@ func unfit(value any, several bool) string {
 }
 
 // Validate implements kong.Resolver; the keys and their values are checked when the file is read.
-func (r *fileResolver) Validate(*kong.Application) error { return nil }
+func (r *file) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver.
-func (r *fileResolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (r *file) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {
 			return nil, nil //nolint:nilnil // kong's way to say: not from here

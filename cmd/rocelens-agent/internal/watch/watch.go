@@ -1,0 +1,260 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/capture/afpacket"
+	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/flow"
+)
+
+// Tier is how packets are captured.
+const Tier = "af_packet"
+
+// Options says what to watch.
+type Options struct {
+	Interface string
+	Interval  time.Duration // intervals end at whole multiples of it since the Unix epoch, so that those of all agents agree
+	Capture   afpacket.Options
+	Logger    *slog.Logger
+}
+
+// Interval is what was seen on an interface between two times.
+type Interval struct {
+	Interface  string
+	Start, End time.Time
+	Up         bool    // at its end, the interface could be captured on
+	Account    Account // of the interval
+	Total      Account // since the start
+	Totals     flow.Totals
+}
+
+// Sink takes what is found. It is called by one goroutine, and keeps nothing of r nor i.
+type Sink interface {
+	Flow(r *flow.Record)
+	// End follows the flows of the interval. An error ends the watch.
+	End(i *Interval) error
+}
+
+// Watch is one interface at work. All but Open is for one goroutine.
+type Watch struct {
+	options Options
+	sink    Sink
+	tracker *flow.Tracker
+	packet  dissector.Packet
+
+	source   capture.Source // nil while the interface is down
+	ending   bool           // the source was closed because all is to end
+	received uint64         // by sources before this one
+	dropped  uint64
+	counted  uint64 // packets of records
+	number   uint64 // packets of sources before this one
+	total    Account
+	before   Account // at the begin of the interval
+	from     time.Time
+}
+
+// Open begins to capture, or to wait for an interface that is down. Errors are those of afpacket.Open.
+func Open(o Options, sink Sink) (*Watch, error) {
+	w := &Watch{options: o, sink: sink, from: time.Now(), total: Account{Drops: map[string]uint64{}}}
+	w.before = w.total.clone()
+	w.tracker = flow.NewTracker(flow.Config{}, w.flow)
+	source, err := afpacket.Open(o.Interface, o.Capture)
+	switch {
+	case err == nil:
+		w.source = source
+	case errors.Is(err, afpacket.ErrDown):
+		w.down()
+	default:
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *Watch) flow(r *flow.Record) {
+	w.counted += r.Packets
+	w.total.FlowRows++
+	if r.MetaRoCE != nil {
+		w.total.PathRows += uint64(len(r.MetaRoCE.Paths))
+	}
+	w.sink.Flow(r)
+}
+
+// filled is a batch of the reader, empty when it has ended, and why.
+type filled struct {
+	batch *capture.Batch
+	err   error
+}
+
+const (
+	batches = 4
+	// again is how often an interface that is down is looked for.
+	again = time.Second
+)
+
+// Run works until ctx ends, and then reports what it has, or until the sink refuses.
+func (w *Watch) Run(ctx context.Context) error {
+	full, empty := make(chan filled, batches+1), make(chan *capture.Batch, batches)
+	for range batches {
+		empty <- &capture.Batch{}
+	}
+	if w.source != nil {
+		go read(w.source, empty, full)
+	}
+	interval := time.NewTimer(w.untilEnd())
+	defer interval.Stop()
+	reopen := time.NewTicker(again)
+	defer reopen.Stop()
+	for {
+		select {
+		case next := <-full:
+			if next.err == nil {
+				w.observe(next.batch)
+			} else if err := w.lost(next.err); err != nil {
+				return errors.Join(err, w.report())
+			}
+			empty <- next.batch
+		case <-reopen.C:
+			if w.source == nil && w.open() {
+				go read(w.source, empty, full)
+			}
+		case <-interval.C:
+			if err := w.report(); err != nil {
+				return errors.Join(err, w.end(empty, full))
+			}
+			interval.Reset(w.untilEnd())
+		case <-ctx.Done():
+			return errors.Join(w.end(empty, full), w.report())
+		}
+	}
+}
+
+// Close ends a capture that was opened and is not run.
+func (w *Watch) Close() error {
+	if w.source == nil {
+		return nil
+	}
+	return w.source.Close()
+}
+
+func (w *Watch) untilEnd() time.Duration {
+	now := time.Now()
+	return now.Truncate(w.options.Interval).Add(w.options.Interval).Sub(now)
+}
+
+// read fills batches until the source ends. It never blocks on full, which holds them all.
+func read(source capture.Source, empty <-chan *capture.Batch, full chan<- filled) {
+	for batch := range empty {
+		if err := source.Next(batch); err != nil {
+			full <- filled{batch, err}
+			return
+		}
+		full <- filled{batch, nil}
+	}
+}
+
+// end closes the capture, and observes what it still has.
+func (w *Watch) end(empty chan<- *capture.Batch, full <-chan filled) error {
+	if w.source == nil {
+		return nil
+	}
+	// Closing ends the reader behind what it has read already.
+	err := w.source.Close()
+	for next := range full {
+		if next.err != nil {
+			break
+		}
+		w.observe(next.batch)
+		empty <- next.batch
+	}
+	w.ending = true
+	return errors.Join(err, w.settle())
+}
+
+// lost takes the end of a source. An interface that went down is waited for; other errors are final.
+func (w *Watch) lost(err error) error {
+	err = errors.Join(ignoreEnd(err), w.settle())
+	if errors.Is(err, afpacket.ErrDown) {
+		w.down()
+		return nil
+	}
+	return err
+}
+
+func (w *Watch) down() {
+	w.options.Logger.Warn("the network interface is down or has gone away; it is waited for", slog.String("interface", w.options.Interface))
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// open tries to capture again.
+func (w *Watch) open() bool {
+	source, err := afpacket.Open(w.options.Interface, w.options.Capture)
+	if err != nil {
+		return false
+	}
+	w.source = source
+	w.options.Logger.Info("the network interface is back", slog.String("interface", w.options.Interface))
+	return true
+}
+
+// settle keeps the counters of a source that has ended, and closes it.
+func (w *Watch) settle() error {
+	w.count()
+	w.received, w.dropped = w.total.SourceIn, w.total.Drops[DropRing]
+	w.number += w.source.Report().Packets
+	source := w.source
+	w.source = nil
+	return source.Close()
+}
+
+// count asks the kernel.
+func (w *Watch) count() {
+	if w.source == nil {
+		return
+	}
+	if i := w.source.Interfaces(); len(i) > 0 && i[0].Received != nil && i[0].Dropped != nil {
+		w.total.SourceIn, w.total.Drops[DropRing] = w.received+*i[0].Received, w.dropped+*i[0].Dropped
+	}
+}
+
+func (w *Watch) observe(batch *capture.Batch) {
+	for i := range batch.Frames {
+		f := &batch.Frames[i]
+		err := dissector.Decode(f.Data, dissector.Meta{
+			Time: f.Time, Number: w.number + f.Number, OriginalLength: f.OriginalLength, Interface: f.Interface,
+			LinkType: dissector.LinkType(f.LinkType), FCSLength: f.FCSLength, HasTime: f.HasTime,
+		}, &w.packet)
+		icrc := dissector.ICRCNotChecked
+		if w.packet.IsRDMA() {
+			icrc = dissector.VerifyICRC(&w.packet)
+		}
+		w.tracker.Observe(&w.packet, err, icrc)
+	}
+}
+
+// report ends an interval.
+func (w *Watch) report() error {
+	w.tracker.Flush()
+	w.count()
+	totals := w.tracker.Totals()
+	w.total.observe(&totals, w.counted)
+	w.total.SourceHeld = w.total.SourceIn - min(w.total.SourceIn, w.total.SourceOut+w.total.Drops[DropRing])
+	now := time.Now()
+	i := Interval{
+		Interface: w.options.Interface, Start: w.from, End: now, Up: w.source != nil || w.ending,
+		Account: w.total.since(&w.before), Total: w.total, Totals: totals,
+	}
+	w.before, w.from = w.total.clone(), now
+	return w.sink.End(&i)
+}
