@@ -76,7 +76,7 @@ func ackDeviations() []Deviation {
 			g.unasked(0)
 			g.withhold(mr0.ACKTriggerCEChange)
 		}},
-		{Rule: finding.MetaRoCEAckMessageEnd, load: func(g *rig) { g.Pace(600, 5*time.Microsecond, metaroce.OperationWrite, 3*512) }, prepare: func(g *rig) {
+		{Rule: finding.MetaRoCEAckMessageEnd, load: func(g *rig) { g.Pace(1800, 5*time.Microsecond, metaroce.OperationWrite, 3*512) }, prepare: func(g *rig) {
 			g.unasked(0)
 			g.withhold(mr0.ACKTriggerMessageEnd)
 		}},

@@ -68,8 +68,8 @@ func recoveryDeviations() []Deviation {
 			}
 		}, load: func(g *rig) {
 			g.Pace(400, 10*time.Microsecond, metaroce.OperationWrite, 400)
-			g.Run(700*time.Millisecond, nil)
-		}, prepare: func(g *rig) { g.silentFor(time.Second, 2*time.Millisecond) }},
+			g.Run(4*time.Second, nil)
+		}, prepare: func(g *rig) { g.silentFor(10*time.Second, 2*time.Millisecond) }},
 		{Rule: finding.MetaRoCEProbePort, load: func(g *rig) { g.Pace(3000, 100*time.Microsecond, metaroce.OperationWrite, 400) }, config: func(_ int, c *metaroce.Config) {
 			c.RTOMax = 5 * time.Millisecond
 		}, prepare: func(g *rig) {

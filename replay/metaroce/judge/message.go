@@ -73,8 +73,10 @@ func (c *Connection) message(d *lane, e *event, again bool) {
 	answer := isAnswer(m.CH.Type)
 	known, place := t.find(m.DH.StreamID, m.DH.MSN, answer)
 	above := known == nil && c.numbered(d, e, answer)
-	if above && d.setup.fromStart || known != nil && known.begun && m.DH.MessageOffset > known.top {
-		c.weigh(d, clueFirstFlagged, int(m.CH.PathID), e, again, 0, e.number)
+	if above && d.setup.fromStart {
+		c.weigh(d, clueFirstFlagged, int(m.CH.PathID), e, again, 0, d.setup.number, e.number)
+	} else if known != nil && known.begun && m.DH.MessageOffset > known.top {
+		c.weigh(d, clueFirstFlagged, int(m.CH.PathID), e, again, 0, known.first, e.number)
 	}
 	if known == nil {
 		t.leave(place)
@@ -188,13 +190,16 @@ func (c *Connection) payload(d *lane, e *event) {
 	}
 	path, length := int(m.CH.PathID), uint32(m.CH.PayloadLength)
 	mtu := uint32(0)
-	if other := &c.lanes[1-d.index]; d.hasConn && other.hasConn {
-		mtu = uint32(min(d.conn.MTU, other.conn.MTU))
-		if length > mtu {
-			c.diverges(finding.MetaRoCEMTU, d, path, e, other.setup.number, "at most the smaller MTU", "more",
-				"The payload has %d bytes; both ends have agreed upon %d.", length, mtu)
+	for i := range c.lanes { // each end's is a bound, though the other's was not seen
+		l := &c.lanes[i]
+		if l.hasConn && length > uint32(l.conn.MTU) {
+			c.diverges(finding.MetaRoCEMTU, d, path, e, l.setup.number, "at most the smaller MTU", "more",
+				"The payload has %d bytes; one end takes %d.", length, l.conn.MTU)
 			return
 		}
+	}
+	if other := &c.lanes[1-d.index]; d.hasConn && other.hasConn {
+		mtu = uint32(min(d.conn.MTU, other.conn.MTU))
 		c.conforms(finding.MetaRoCEMTU)
 	}
 	t := &d.messages

@@ -175,13 +175,15 @@ func (c *Connection) inFlight(d *lane, p *path, e *event) {
 	c.congestionAt(d, p, e, flying)
 }
 
-// window is how many packets may be in flight on a path.
+// window is how many packets may be in flight on a path: each end bounds it.
 func (c *Connection) window(d *lane) int {
-	other := &c.lanes[1-d.index]
-	if !d.hasConn || !other.hasConn {
-		return mr0.CONNMaxWindowMax
+	window := mr0.CONNMaxWindowMax
+	for _, l := range [...]*lane{d, &c.lanes[1-d.index]} {
+		if l.hasConn {
+			window = min(window, int(l.conn.MaxWindow))
+		}
 	}
-	return max(1, min(int(d.conn.MaxWindow), int(other.conn.MaxWindow)))
+	return max(1, window)
 }
 
 // note remembers the transmission.

@@ -23,7 +23,11 @@ func (c *Connection) between(d *lane, p *path, before *answer, i *interval, e *e
 	quiet := waited(a.Trigger)
 	proof := before.number64
 
-	c.weigh(d, clueWindow, id, e, p.overWindow != 0, 0, proof, p.overWindow, e.number)
+	if p.overWindow == 0 {
+		c.weigh(d, clueWindow, id, e, false, 0)
+	} else {
+		c.weigh(d, clueWindow, id, e, true, 0, proof, p.overWindow, e.number, d.setup.number, c.lanes[1-d.index].setup.number)
+	}
 	c.weigh(d, clueSACKWindow, id, e, p.overSACK != 0, 0, proof, p.overSACK, e.number)
 	p.overWindow, p.overSACK = 0, 0
 

@@ -51,7 +51,7 @@ func (d *dialogue) answer(e *event) {
 	switch {
 	case e.opcode.IsReadResponse():
 		if e.opcode.IsFirst() || e.opcode.IsMiddle() {
-			if e.whole {
+			if e.whole && (d.mtu == 0 || d.mtu == e.length || !d.measured(q)) {
 				d.checkMTU(e, d.answers())
 			}
 		}

@@ -49,6 +49,7 @@ type dialogue struct {
 		nak     uint64 // number of the NAK
 		time    int64  // of the repetition
 	}
+	untrue   untrue // of the latest that covers a gap
 	rnr      complaint
 	fatal    complaint
 	messages count
@@ -98,6 +99,9 @@ type complaint struct {
 	known   bool // it, or one before it, is there
 	heeded  bool // what follows what it asks for was sent again at once
 }
+
+// untrue is what an ACK seems to cover that has not arrived.
+type untrue struct{ from, to position }
 
 // trip measures a time.
 type trip struct {

@@ -132,6 +132,7 @@ func (d *dialogue) overRepair(q position, e *event) {
 func (d *dialogue) ackedGap(nak uint64, at, q position, e *event) {
 	ev := &d.evidence.ackOverGap
 	ev.Add(true)
+	d.untrue = untrue{from: at, to: q}
 	missed, _ := d.doubt()
 	d.c.find(d.answers(), finding.RoCEAckOverGap, ev.Verdict(min(0.5, missed)), e, packets(nak, e.number), func(f *finding.Finding) {
 		f.Expected, f.Seen = fmt.Sprintf("no ACK beyond PSN %d", psnOf(at-1)), fmt.Sprintf("an ACK of PSN %d", psnOf(q))
@@ -143,8 +144,9 @@ func (d *dialogue) ackedGap(nak uint64, at, q position, e *event) {
 // notReady takes an RNR NAK.
 func (d *dialogue) notReady(k position, e *event) {
 	s := d.ring.find(k)
+	unneeded := s != nil && s.copies > 0 && s.opcode.IsWrite() && !s.opcode.HasImmediate()
 	if s != nil && s.copies > 0 {
-		if s.opcode.IsWrite() && !s.opcode.HasImmediate() {
+		if unneeded {
 			d.c.find(d.answers(), finding.RoCERNRNotForSend, finding.Diverges, e, packets(s.number, e.number), func(f *finding.Finding) {
 				f.Expected, f.Seen = "an ACK, or a NAK", "an RNR NAK of "+s.opcode.String()
 				f.Sentence = fmt.Sprintf("RNR NAK %d answers PSN %d, packet %d, %s, which needs no receive buffer.", e.number, psnOf(k), s.number, s.opcode)
@@ -171,7 +173,7 @@ func (d *dialogue) notReady(k position, e *event) {
 	if !e.hasTime {
 		d.rnr.time = 0
 	}
-	d.cover(k-1, e, true)
+	d.cover(k-1, e, !unneeded) // what it counts is anybody's guess then
 }
 
 // rnrAgain counts how often one request met a receiver that was not ready.

@@ -176,7 +176,7 @@ func (d *dialogue) duplicated(p position, e *event) {
 	ev := &d.evidence.duplicate
 	ev.Add(true)
 	missed, lost := d.doubt()
-	d.c.find(d.answers(), finding.RoCEDuplicateUnanswered, ev.Verdict(min(0.5, missed+2*lost)), e, packets(before, e.number), func(f *finding.Finding) {
+	d.c.find(d.answers(), finding.RoCEDuplicateUnanswered, ev.Verdict(min(0.5, missed+2*lost)), e, packets(d.ack.number, before, e.number), func(f *finding.Finding) {
 		f.Expected, f.Seen = "an ACK", fmt.Sprintf("none before packet %d", e.number)
 		f.Sentence = fmt.Sprintf("Packet %d repeats what was acknowledged, and nothing answered it before packet %d sends PSN %d again (%d of %d times).",
 			before, e.number, psnOf(p), ev.Suspicious, ev.Cases)

@@ -151,9 +151,6 @@ func (d *dialogue) inside(r *read, p position, e *event) {
 
 // readResponse takes a packet of an answer to a READ.
 func (d *dialogue) readResponse(q position, e *event) {
-	if d.open && d.mtu == 0 && (e.opcode.IsFirst() || e.opcode.IsMiddle()) && e.whole && validMTU(e.length) {
-		d.settle(e.length, e.number)
-	}
 	r := d.reads.find(q)
 	if r == nil {
 		d.strangeResponse(q, e)
@@ -174,7 +171,13 @@ func (d *dialogue) readResponse(q position, e *event) {
 	}
 }
 
-// settle computes the span of a READ whose answer tells the MTU.
+// measured tells whether the length of an answer's packet follows from the READ: [dialogue.place] judges it.
+func (d *dialogue) measured(q position) bool {
+	r := d.reads.find(q)
+	return r != nil && !r.atomic && r.known && r.sure
+}
+
+// settle takes the MTU that a packet tells, and computes the span of the READ whose answer does.
 func (d *dialogue) settle(mtu uint32, number uint64) {
 	d.mtu, d.mtuFrom = mtu, number
 	if r := &d.reads.list[d.reads.newest]; d.reads.count != 0 && r.known && !r.sure && r.start+1 == d.next {

@@ -19,7 +19,7 @@ func (d *dialogue) request(e *event) {
 		d.begin(e)
 	}
 	p := extend(e.psn, d.next)
-	d.learnMTU(e)
+	d.learnMTU(p, e)
 	if d.resending {
 		d.goesOn(p)
 	}
@@ -70,10 +70,13 @@ func (d *dialogue) startingPSN(e *event, a *Agreement) {
 	})
 }
 
-// learnMTU takes the payload of a FIRST or MIDDLE packet for the path MTU.
-func (d *dialogue) learnMTU(e *event) {
+// learnMTU takes the payload of a FIRST or MIDDLE packet at a position for the path MTU.
+func (d *dialogue) learnMTU(p position, e *event) {
 	if !e.opcode.IsFirst() && !e.opcode.IsMiddle() || !e.whole {
 		return
+	}
+	if s := d.ring.find(p); s != nil && s.copies > 0 && s.length != e.length {
+		return // another fault: the copies differ
 	}
 	d.checkMTU(e, d.lane)
 }
@@ -85,7 +88,7 @@ func (d *dialogue) checkMTU(e *event, lane int) {
 		d.c.conforms(finding.RoCEPathMTU)
 		return
 	case d.mtu == 0 && validMTU(e.length):
-		d.mtu, d.mtuFrom = e.length, e.number
+		d.settle(e.length, e.number)
 		d.c.conforms(finding.RoCEPathMTU)
 		return
 	}

@@ -192,6 +192,8 @@ func (d *dialogue) goBackTo(p position, s *slot, e *event) {
 		ep.cause = causeRNR
 	case d.onItsWay(p, e):
 		ep.cause = causeNAK
+	case d.nak.pending && p < d.nak.at && d.reads.find(p) != nil: // an answer that did not arrive is asked for anew
+		ep.cause = causeAnswers
 	case d.nak.pending:
 		ep.cause = causeNAK
 		ep.below = p < d.nak.at
@@ -454,6 +456,9 @@ func (d *dialogue) unanswered(p position, s *slot, e *event) {
 
 // resentAcknowledged takes going back to what was acknowledged.
 func (d *dialogue) resentAcknowledged(p position, e *event) {
+	if p >= d.untrue.from && p <= d.untrue.to {
+		return // the fault is that of the ACK
+	}
 	ev := &d.evidence.ackedResent
 	ev.Suspicious++
 	ev.Cases = max(ev.Cases, ev.Suspicious)
