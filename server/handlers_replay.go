@@ -41,3 +41,16 @@ func (e *endpoint) GetReplay(ctx context.Context, r api.GetReplayRequestObject) 
 	}
 	return api.GetReplay200JSONResponse(found), err
 }
+
+// GetSequence answers GET /captures/{capture_id}/flows/{flow_id}/sequence.
+func (e *endpoint) GetSequence(ctx context.Context, r api.GetSequenceRequestObject) (api.GetSequenceResponseObject, error) {
+	if err := e.needCapture(ctx, r.CaptureId); err != nil {
+		return nil, err
+	}
+	id, err := strconv.ParseUint(r.FlowId, 10, 64)
+	if err != nil {
+		return nil, problemf(kindInvalid, "Parameter \"flow_id\": %s is too large for a flow.", r.FlowId)
+	}
+	found, err := e.s.opt.Replays.Sequence(ctx, r.CaptureId, id, r.Params)
+	return api.GetSequence200JSONResponse(found), withoutFlow(err, &r.FlowId)
+}

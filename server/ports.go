@@ -65,6 +65,8 @@ type Replays interface {
 	ListDivergences(ctx context.Context, capture uuid.UUID, params api.ListDivergencesParams) (api.DivergenceList, error)
 	// Replay is of the connection of a flow. A flow that the capture does not have, or that was not judged, is ErrNotFound.
 	Replay(ctx context.Context, capture uuid.UUID, flow uint64) (api.Replay, error)
+	// Sequence is the PSNs of a flow over time. A flow that the capture does not have is ErrNotFound.
+	Sequence(ctx context.Context, capture uuid.UUID, flow uint64, params api.GetSequenceParams) (api.Sequence, error)
 }
 
 // Proofs reads single divergences and what proves them. One that the capture does not have is ErrNotFound.

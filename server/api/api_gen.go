@@ -535,6 +535,24 @@ func (e ReplayTransport) Valid() bool {
 	}
 }
 
+// Defines values for SequenceTrackPsnBits.
+const (
+	N24 SequenceTrackPsnBits = 24
+	N32 SequenceTrackPsnBits = 32
+)
+
+// Valid indicates whether the value is a known member of the SequenceTrackPsnBits enum.
+func (e SequenceTrackPsnBits) Valid() bool {
+	switch e {
+	case N24:
+		return true
+	case N32:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Severity.
 const (
 	SeverityError   Severity = "error"
@@ -1531,6 +1549,78 @@ type RuleList struct {
 	Rules []Rule `json:"rules"`
 }
 
+// Sequence Rows in the order of their time. With bin_ns 0 a row is a packet. Otherwise it is all packets of one kind, path and set of
+// marks in one bin, so that no mark is lost: how many there are, the first of them, and their least and greatest PSN.
+type Sequence struct {
+	// AtNs time of the packet, or start of the bin, ns after start_ns
+	AtNs []int64 `json:"at_ns"`
+
+	// BinNs width of a bin; 0 when each row is a packet
+	BinNs int64 `json:"bin_ns"`
+
+	// Count packets of the row
+	Count []int64      `json:"count"`
+	Kind  []PacketKind `json:"kind"`
+
+	// Marks sum of what holds: 1 retransmitted, 2 marked CE, 4 PSNs were missing before it, 8 came late but was not resent,
+	// 16 sent by the receiver of the flow
+	Marks []int `json:"marks"`
+
+	// Number number of the packet, or of the first one of the bin
+	Number []int64 `json:"number"`
+
+	// Packets packets in the span that was asked for
+	Packets int64 `json:"packets"`
+
+	// PsnMax greatest, like psn_min
+	PsnMax []*int64 `json:"psn_max"`
+
+	// PsnMin least unwrapped PSN; of an ACK or NAK the one that it names, of MetaRoCE's ACKs the next that is expected; null: it names none
+	PsnMin []*int64 `json:"psn_min"`
+
+	// SackFirst its first PSN, unwrapped; of a bin the least
+	SackFirst []int64 `json:"sack_first"`
+
+	// SackLast its last PSN, unwrapped; of a bin the greatest
+	SackLast []int64 `json:"sack_last"`
+
+	// SackRow of each run of PSNs that a selective acknowledgment names: index of its row
+	SackRow []int `json:"sack_row"`
+
+	// SpanNs from the first packet to the last
+	SpanNs int64 `json:"span_ns"`
+
+	// StartNs time of the first packet, ns since the Unix epoch, that at_ns counts from; 0 without one
+	StartNs string `json:"start_ns"`
+
+	// Timeless packets without a time stamp, which are not shown
+	Timeless int64 `json:"timeless"`
+
+	// Track index of tracks
+	Track []int `json:"track"`
+
+	// Tracks the sequences of numbers: one of RoCE, one a path of MetaRoCE
+	Tracks []SequenceTrack `json:"tracks"`
+}
+
+// SequenceTrack defines model for SequenceTrack.
+type SequenceTrack struct {
+	// FirstPsn PSN that unwrapped numbers start from; null when no packet has one
+	FirstPsn *int64 `json:"first_psn"`
+
+	// Packets of the whole flow, with those that answer
+	Packets int64 `json:"packets"`
+
+	// PathId path of MetaRoCE; null of RoCE
+	PathId *int `json:"path_id"`
+
+	// PsnBits width of a PSN on the wire
+	PsnBits SequenceTrackPsnBits `json:"psn_bits"`
+}
+
+// SequenceTrackPsnBits width of a PSN on the wire
+type SequenceTrackPsnBits int
+
 // Service defines model for Service.
 type Service struct {
 	ClickhouseVersion   string  `json:"clickhouse_version"`
@@ -1749,6 +1839,21 @@ type GetPathSeriesParams struct {
 	Buckets *int `form:"buckets,omitempty" json:"buckets,omitempty"`
 }
 
+// GetSequenceParams defines parameters for GetSequence.
+type GetSequenceParams struct {
+	// From Only packets not before this time
+	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only packets before this time
+	To *time.Time `form:"to,omitempty" json:"to,omitempty"`
+
+	// Bins Number of bins that is aimed at where packets are summed up
+	Bins *int `form:"bins,omitempty" json:"bins,omitempty"`
+
+	// PathId Only one path of a MetaRoCE connection
+	PathId *int `form:"path_id,omitempty" json:"path_id,omitempty"`
+}
+
 // ListPacketsParams defines parameters for ListPackets.
 type ListPacketsParams struct {
 	FlowId *string `form:"flow_id,omitempty" json:"flow_id,omitempty"`
@@ -1874,6 +1979,9 @@ type ServerInterface interface {
 	// GetReplay What came of the connection of a flow held against the reference transport
 	// (GET /captures/{capture_id}/flows/{flow_id}/replay)
 	GetReplay(w http.ResponseWriter, r *http.Request, captureId CaptureID, flowId FlowID)
+	// GetSequence PSNs of a flow over time with what answers them, packet by packet or, of a busy span, summed up
+	// (GET /captures/{capture_id}/flows/{flow_id}/sequence)
+	GetSequence(w http.ResponseWriter, r *http.Request, captureId CaptureID, flowId FlowID, params GetSequenceParams)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(w http.ResponseWriter, r *http.Request, captureId CaptureID, params ListPacketsParams)
@@ -2573,6 +2681,96 @@ func (siw *ServerInterfaceWrapper) GetReplay(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetReplay(w, r, captureId, flowId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSequence operation middleware
+func (siw *ServerInterfaceWrapper) GetSequence(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "flow_id" -------------
+	var flowId FlowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "flow_id", r.PathValue("flow_id"), &flowId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "flow_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetSequenceParams
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "bins" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "bins", r.URL.Query(), &params.Bins, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "bins"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "bins", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "path_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "path_id", r.URL.Query(), &params.PathId, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "path_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "path_id", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSequence(w, r, captureId, flowId, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3300,6 +3498,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/streams", wrapper.ListStreams)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/rules", wrapper.ListRules)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/flows/{flow_id}/replay", wrapper.GetReplay)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/flows/{flow_id}/sequence", wrapper.GetSequence)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/divergences", wrapper.ListDivergences)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/divergences/{divergence_id}", wrapper.GetDivergence)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/divergences/{divergence_id}/packets", wrapper.ListDivergencePackets)
@@ -3973,6 +4172,47 @@ func (response GetReplaydefaultApplicationProblemPlusJSONResponse) VisitGetRepla
 	return err
 }
 
+type GetSequenceRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	FlowId    FlowID    `json:"flow_id"`
+	Params    GetSequenceParams
+}
+
+type GetSequenceResponseObject interface {
+	VisitGetSequenceResponse(w http.ResponseWriter) error
+}
+
+type GetSequence200JSONResponse Sequence
+
+func (response GetSequence200JSONResponse) VisitGetSequenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSequencedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetSequencedefaultApplicationProblemPlusJSONResponse) VisitGetSequenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListPacketsRequestObject struct {
 	CaptureId CaptureID `json:"capture_id"`
 	Params    ListPacketsParams
@@ -4513,6 +4753,9 @@ type StrictServerInterface interface {
 	// GetReplay What came of the connection of a flow held against the reference transport
 	// (GET /captures/{capture_id}/flows/{flow_id}/replay)
 	GetReplay(ctx context.Context, request GetReplayRequestObject) (GetReplayResponseObject, error)
+	// GetSequence PSNs of a flow over time with what answers them, packet by packet or, of a busy span, summed up
+	// (GET /captures/{capture_id}/flows/{flow_id}/sequence)
+	GetSequence(ctx context.Context, request GetSequenceRequestObject) (GetSequenceResponseObject, error)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(ctx context.Context, request ListPacketsRequestObject) (ListPacketsResponseObject, error)
@@ -4984,6 +5227,34 @@ func (sh *strictHandler) GetReplay(w http.ResponseWriter, r *http.Request, captu
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetReplayResponseObject); ok {
 		if err := validResponse.VisitGetReplayResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSequence operation middleware
+func (sh *strictHandler) GetSequence(w http.ResponseWriter, r *http.Request, captureId CaptureID, flowId FlowID, params GetSequenceParams) {
+	var request GetSequenceRequestObject
+
+	request.CaptureId = captureId
+	request.FlowId = flowId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSequence(ctx, request.(GetSequenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSequence")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSequenceResponseObject); ok {
+		if err := validResponse.VisitGetSequenceResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -263,6 +263,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{capture_id}/flows/{flow_id}/sequence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                flow_id: components["parameters"]["FlowID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * PSNs of a flow over time with what answers them, packet by packet or, of a busy span, summed up
+         * @description The sequence numbers that the sender of the flow chose, from its own packets and from the answers of the other end. They
+         *     are unwrapped: a number goes on rising where the PSN starts again from 0. Copies that a mirror made are left out.
+         */
+        get: operations["getSequence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures/{capture_id}/divergences": {
         parameters: {
             query?: never;
@@ -1182,6 +1206,79 @@ export interface components {
              */
             acknowledges?: number;
         };
+        /**
+         * @description Rows in the order of their time. With bin_ns 0 a row is a packet. Otherwise it is all packets of one kind, path and set of
+         *     marks in one bin, so that no mark is lost: how many there are, the first of them, and their least and greatest PSN.
+         */
+        Sequence: {
+            /** @description time of the first packet, ns since the Unix epoch, that at_ns counts from; 0 without one */
+            start_ns: string;
+            /**
+             * Format: int64
+             * @description from the first packet to the last
+             */
+            span_ns: number;
+            /**
+             * Format: int64
+             * @description packets in the span that was asked for
+             */
+            packets: number;
+            /**
+             * Format: int64
+             * @description packets without a time stamp, which are not shown
+             */
+            timeless: number;
+            /**
+             * Format: int64
+             * @description width of a bin; 0 when each row is a packet
+             */
+            bin_ns: number;
+            /** @description the sequences of numbers: one of RoCE, one a path of MetaRoCE */
+            tracks: components["schemas"]["SequenceTrack"][];
+            /** @description time of the packet, or start of the bin, ns after start_ns */
+            at_ns: number[];
+            /** @description number of the packet, or of the first one of the bin */
+            number: number[];
+            kind: components["schemas"]["PacketKind"][];
+            /** @description index of tracks */
+            track: number[];
+            /**
+             * @description sum of what holds: 1 retransmitted, 2 marked CE, 4 PSNs were missing before it, 8 came late but was not resent,
+             *     16 sent by the receiver of the flow
+             */
+            marks: number[];
+            /** @description packets of the row */
+            count: number[];
+            /** @description least unwrapped PSN; of an ACK or NAK the one that it names, of MetaRoCE's ACKs the next that is expected; null: it names none */
+            psn_min: (number | null)[];
+            /** @description greatest, like psn_min */
+            psn_max: (number | null)[];
+            /** @description of each run of PSNs that a selective acknowledgment names: index of its row */
+            sack_row: number[];
+            /** @description its first PSN, unwrapped; of a bin the least */
+            sack_first: number[];
+            /** @description its last PSN, unwrapped; of a bin the greatest */
+            sack_last: number[];
+        };
+        SequenceTrack: {
+            /** @description path of MetaRoCE; null of RoCE */
+            path_id: number | null;
+            /**
+             * @description width of a PSN on the wire
+             * @enum {integer}
+             */
+            psn_bits: 24 | 32;
+            /**
+             * Format: int64
+             * @description PSN that unwrapped numbers start from; null when no packet has one
+             */
+            first_psn: number | null;
+            /**
+             * Format: int64
+             * @description of the whole flow, with those that answer
+             */
+            packets: number;
+        };
         PacketGap: {
             /**
              * Format: int64
@@ -2045,6 +2142,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Replay"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSequence: {
+        parameters: {
+            query?: {
+                /** @description Only packets not before this time */
+                from?: string;
+                /** @description Only packets before this time */
+                to?: string;
+                /** @description Number of bins that is aimed at where packets are summed up */
+                bins?: number;
+                /** @description Only one path of a MetaRoCE connection */
+                path_id?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                flow_id: components["parameters"]["FlowID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Columns of equal length, one element a packet, or a bin with a kind and its marks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sequence"];
                 };
             };
             default: components["responses"]["Problem"];
