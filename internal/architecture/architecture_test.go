@@ -19,6 +19,7 @@ var forbidden = map[string][]string{
 	"replay":               {"flow", "analysis", "store", "server", "web", "cmd"},
 	"replay/metaroce":      {"capture"},
 	"replay/roce":          {"capture"},
+	"replay/merge":         {"capture"},
 	"analysis":             {"store", "server", "web", "cmd"},
 	"store":                {"capture", "analysis", "server", "web", "cmd"},
 	"store/spool":          {"dissector", "flow", "migrations"},
