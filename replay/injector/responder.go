@@ -142,25 +142,27 @@ func (g *rig) misplaced(kind func(infiniband.Opcode) bool) {
 	}
 }
 
-// ignoresDuplicates lets the server, take no request twice, while the client hears no answer from the 5501st on.
+// ignoresDuplicates lets the server answer only the sixth repetition of a request, whose first answer the client, now
+// and then, does not hear.
 func (g *rig) ignoresDuplicates() {
 	small(g.config)
 	g.config.Messages, g.config.QP.Timeout = 6000, 8
-	seen := map[uint32]bool{}
+	repeats, heard := map[uint32]int{}, map[uint32]bool{}
 	g.in[true] = func(p *packet) []scenario.Delayed {
-		if p.BTH.Opcode.IsRequest() && seen[p.BTH.PSN] {
+		if !p.BTH.Opcode.IsRequest() {
+			return pass(p)
+		}
+		repeats[p.BTH.PSN]++
+		if n := repeats[p.BTH.PSN]; n > 1 && n < 7 {
 			g.count++
 			return nil
 		}
-		seen[p.BTH.PSN] = true
 		return pass(p)
 	}
-	acks := 0
 	g.in[false] = func(p *packet) []scenario.Delayed {
-		if p.acks() {
-			acks++
-		}
-		if p.acks() && acks > 5500 {
+		again := heard[p.BTH.PSN]
+		heard[p.BTH.PSN] = true
+		if p.acks() && !again && g.chosen(p.BTH.PSN, 0.002) {
 			return nil
 		}
 		return pass(p)

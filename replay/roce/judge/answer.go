@@ -131,7 +131,7 @@ func (d *dialogue) pass(q position, e *event) {
 				d.evidence.ackRequest.Add(false)
 				d.c.conforms(finding.RoCEAckRequestUnanswered)
 			}
-			if p == q && s.copies == 1 && e.hasTime && s.flags&slotTimed != 0 {
+			if p == q && s.copies == 1 && e.hasTime && s.flags&(slotTimed|slotRepeated) == slotTimed {
 				d.there.add(e.time - s.time)
 			}
 		case s != nil: // a hole

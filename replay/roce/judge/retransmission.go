@@ -56,6 +56,7 @@ func (d *dialogue) repeat(p position, e *event) bool {
 		d.holes--
 		d.losses.Before++
 		d.fill(s, e)
+		s.flags |= slotRepeated
 		d.sampled++
 		d.follows(p, s, e)
 		d.next = max(d.next, d.after(p, e))

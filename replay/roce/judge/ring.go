@@ -29,6 +29,7 @@ const (
 	slotMarked               // CE
 	slotTimed                // the times are known
 	slotLate                 // filled a hole
+	slotRepeated             // a repetition filled a hole: an ACK may be for the copy before, which was not seen
 	slotSized                // dma is known
 	slotUnanswered           // counted as a request for an ACK that was not answered
 )
