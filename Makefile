@@ -94,6 +94,10 @@ seeded: ## seeded networks for the endpoints, 10,000 conforming connections for 
 	ROCELENS_REPLAY_SEEDS=3600 go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth|TestConformingConnectionsDoNotDiverge)$$' \
 	  ./replay ./replay/roce ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
+.PHONY: compliance-matrix
+compliance-matrix: ## all scenarios of the compliance suite against each broken variant of what is served
+	go test -count=1 -timeout=20m -run '^TestBrokenVariantsFailTheirScenarios$$' ./replay/compliance -matrix
+
 .PHONY: test-go
 test-go: build library ## all Go tests, without the race detector
 	go test -timeout=10m ./...

@@ -28,6 +28,7 @@ type complianceCommand struct {
 	Partition uint16        `default:"65535" placeholder:"KEY" help:"Partition key of the target (${default})."`
 	JSON      bool          `name:"json" help:"Print the report as JSON."`
 	JUnit     string        `name:"junit" type:"path" placeholder:"FILE" help:"Write a JUnit report: a test case for each scenario."`
+	HTML      string        `name:"html" type:"path" placeholder:"FILE" help:"Write the report as one HTML page, with the packets of each scenario to look at and to download."`
 	PCAP      string        `name:"pcap" type:"path" placeholder:"DIR" help:"Write the packets of each scenario to a capture in this directory."`
 	Seed      uint64        `default:"0" placeholder:"N" help:"Seed of ids and sequence numbers. 0: random."`
 }
@@ -126,6 +127,9 @@ func (c *complianceCommand) write(std *streams, report *compliance.Report) error
 	}
 	if c.JUnit != "" {
 		errs = append(errs, writeFile(c.JUnit, func(w io.Writer) error { return writeComplianceJUnit(w, report) }))
+	}
+	if c.HTML != "" {
+		errs = append(errs, writeFile(c.HTML, func(w io.Writer) error { return writeComplianceHTML(w, report) }))
 	}
 	return errors.Join(errs...)
 }

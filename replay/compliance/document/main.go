@@ -25,8 +25,9 @@ rocelens compliance 192.0.2.1                          # from another host, or a
 
 Both ends receive on the profile's port, so on one host two addresses are needed; against 127.0.0.1 the suite takes 127.0.0.2, and
 ` + "`--from`" + ` names another. Run these alone with ` + "`--scenario 'sender/*'`" + `; ` + "`--list`" + ` prints all. ` + "`--timeout`" + ` is how long an answer is waited for
-that is due at once. ` + "`--json`" + ` prints the report as JSON, ` + "`--junit FILE`" + ` writes it for a CI, and ` + "`--pcap DIR`" + ` a pcapng file for each scenario, in
-which comments stand on the packets that decide.
+that is due at once. ` + "`--json`" + ` prints the report as JSON, ` + "`--junit FILE`" + ` writes it for a CI, ` + "`--html FILE`" + ` as one page that needs nothing beside
+it, with what was expected and seen, the packets that decide and all of them to be downloaded, and ` + "`--pcap DIR`" + ` a pcapng file for each
+scenario, in which comments stand on the packets that decide.
 
 | Exit code | Means |
 |---|---|
@@ -47,6 +48,13 @@ was sent before the PROBE. Where times matter they are the timestamps that the t
 path's window pretend a round trip of up to 55 ms, by an older ` + "`echo_timestamp`" + `, so that the target's timer leaves time to look; a run in
 which the timer was faster, or a packet was lost, does not count. A failure during which the suite woke late or an ACK that was asked for took
 a fifth of ` + "`--timeout`" + ` counts as one with signs of loss.
+
+## How the suite itself is tested
+
+What ` + "`softmetaroce serve`" + ` runs must pass all scenarios, over IPv4 and IPv6, also while the host is busy, and must fail none over a network
+that loses packets. A proxy in the tests breaks it in more than fifty ways, each of which must fail the scenarios that it is named with, and no
+other: ` + "`go test ./replay/compliance`" + ` runs those and a share of all others, another share against each variant, and ` + "`make compliance-matrix`" + `
+all scenarios against each. ` + "`-variant NAME`" + ` picks variants.
 
 ## What the target has to serve
 
