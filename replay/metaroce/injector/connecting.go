@@ -35,7 +35,7 @@ func connectingDeviations() []Deviation {
 		{Rule: finding.MetaRoCEDisconnectUnanswered, prepare: func(g *rig) {
 			g.d.In = func(_ time.Duration, _ *simulation.Frame, m *mr0.Packet) bool { return m.CH.Type != mr0.TypeDisconnect }
 		}, load: func(g *rig) {
-			for range 9000 {
+			for range 20000 {
 				g.Back(1)
 				g.Pace(1, 10*time.Microsecond, metaroce.OperationWrite, 400)
 			}

@@ -27,8 +27,9 @@ type left struct {
 	at       int64 // of the first
 	last     int64
 	number   uint64
-	times    int // repetitions that are no copies
-	ignored  int // packets that it sent while the peer's went unanswered
+	times    int       // repetitions that are no copies
+	each     [6]uint64 // the first of these
+	ignored  int       // packets that it sent while the peer's went unanswered
 	ignored1 uint64
 	after    int // packets long after its own
 	after1   uint64
@@ -195,6 +196,9 @@ func (c *Connection) disconnect(l *lane, e *event) {
 		b.at, b.number = e.time, e.number
 	}
 	if b.times == 0 || e.time-b.last > doubledWithin {
+		if b.times < len(b.each) {
+			b.each[b.times] = e.number
+		}
 		b.times++
 	}
 	b.last = e.time
@@ -245,7 +249,9 @@ func (c *Connection) concludeSetUp(l *lane) {
 	loss := max(0.02, 2*c.lanes[0].lossAtMost(), 2*c.lanes[1].lossAtMost())
 	if six := loss * loss * loss * loss * loss * loss; b.ignored >= 3 && six < 1e-9 && c.lanes[0].covered+c.lanes[1].covered > 0 {
 		if f := c.found(finding.MetaRoCEDisconnectUnanswered, finding.Diverges, l, -1, nil); f != nil {
-			prove(f, peer.number)
+			for _, number := range peer.each {
+				prove(f, number)
+			}
 			prove(f, b.ignored1)
 			f.Expected, f.Seen = "a DISCONNECT", "other packets"
 			f.Sentence = "Six DISCONNECTs of the peer went unanswered, and this end went on with the connection."
