@@ -60,6 +60,38 @@ func TestFieldsOfCutHeadersAreShown(t *testing.T) {
 	}
 }
 
+// A header that claims more than its packet has is shown as far as it is there, behind another of its kind too, and that
+// other one is not what is wrong.
+func TestFieldsOfTooLongHeadersAreShown(t *testing.T) {
+	mac := [6]byte{2, 0, 0, 0, 0, 2}
+	v6 := build.IP{Source: netip.MustParseAddr("2001:db8::1"), Destination: netip.MustParseAddr("2001:db8::2")}
+	extensions := []byte{60, 0, 1, 4, 0, 0, 0, 0, 17, 200, 1, 4, 0, 0, 0, 0} // the second has 1,608 bytes by its own word
+	data := build.Ethernet(nil, mac, mac, 0x86dd, v6.AppendIP(nil, 0, extensions))
+	root, _ := treeOf(data, dissector.Meta{LinkType: dissector.LinkTypeEthernet, OriginalLength: uint32(len(data))})
+	checkTree(t, data, root)
+	n := len(root.Children)
+	require.GreaterOrEqual(t, n, 2)
+	assert.Equal(t, tree.SeverityNone, root.Children[n-2].Severity)
+	assert.Equal(t, uint64(60), find(t, root.Children[n-2], "ipv6.hopopts.nxt").Value)
+	assert.Equal(t, uint64(17), find(t, root.Children[n-1], "ipv6.dstopts.nxt").Value)
+	assert.Equal(t, uint64(200), find(t, root.Children[n-1], "ipv6.dstopts.len").Value)
+	assert.NotNil(t, find(t, root.Children[n-1], "rocelens.malformed"))
+}
+
+// The control field of LLC has one byte in unnumbered frames, two in those with sequence numbers (IEEE 802.2, section 5.4).
+func TestControlFieldOfLLC(t *testing.T) {
+	mac := [6]byte{2, 0, 0, 0, 0, 2}
+	for _, c := range []struct {
+		control []byte
+		want    uint64
+	}{{[]byte{0x03}, 0x03}, {[]byte{0x20, 0x40}, 0x4020}, {[]byte{0x01, 0x07}, 0x0701}} {
+		data := append(build.Ethernet(nil, mac, mac, 100, nil), append([]byte{0x42, 0x43}, c.control...)...)
+		root, _ := treeOf(data, dissector.Meta{LinkType: dissector.LinkTypeEthernet, OriginalLength: 114})
+		assert.Equal(t, c.want, find(t, root, "llc.control").Value)
+		checkTree(t, data, root)
+	}
+}
+
 // A label stack within another is no control word of the first, which has been left.
 func TestLabelStacksInEachOtherAreTwo(t *testing.T) {
 	mac := [6]byte{2, 0, 0, 0, 0, 2}

@@ -178,8 +178,9 @@ func (b *builder) faultAfter(i int) {
 	}
 	within := int(b.p.Fault.Offset) >= int(l.Offset) && int(b.p.Fault.Offset) < l.End()
 	lastOfItsKind := i == len(b.layers)-1 && l.Type == b.p.Fault.Layer
-	// The next header of the same kind, of which the capture has a part, gets a node of its own.
-	another := errors.Is(b.err, dissector.ErrTruncated) && int(b.p.Fault.Offset) >= l.End() && int(b.p.Fault.Offset) < len(b.p.Data)
+	// The next header of the same kind, of which there is a part, gets a node of its own.
+	tooShort := b.p.Fault.Reason == dissector.ReasonTooShort && b.another()
+	another := (tooShort || errors.Is(b.err, dissector.ErrTruncated)) && int(b.p.Fault.Offset) >= l.End() && int(b.p.Fault.Offset) < len(b.p.Data)
 	if !within && (!lastOfItsKind || another) {
 		return
 	}

@@ -63,6 +63,11 @@ func (b *builder) llc(l dissector.Layer) *Node {
 	g := b.group("LLC", "llc", l)
 	g.hex("Destination SAP", "llc.dsap", 0, 1)
 	g.hex("Source SAP", "llc.ssap", 1, 1)
+	const unnumbered = 3
+	if g.has(2, 1) && g.value(2, 1)&unnumbered != unnumbered { // with sequence numbers (IEEE 802.2, section 5.4)
+		g.leHex("Control", "llc.control", 2, 2)
+		return g.node
+	}
 	g.hex("Control", "llc.control", 2, 1)
 	if g.has(0, 2) && g.value(0, 2) == 0xaaaa {
 		g.node.Meaning = "SNAP"

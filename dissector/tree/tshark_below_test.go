@@ -23,11 +23,11 @@ var deliberateBelow = []difference{
 		},
 	},
 	{
-		"A tag of 802.1ad", "fields of ieee8021ad", "a VLAN tag like the other",
+		"A tag of 802.1ad", "fields of ieee8021ad; behind GRE, bytes", "a VLAN tag like the other",
 		"IEEE 802.1Q-2018, clause 9.3: S-tags and C-tags have one layout",
 		inCaptures | inGenerated | inDamaged,
-		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
-			return strings.HasPrefix(field, "vlan.") && (p.Ethernet.VLANCount > 1 || slices.ContainsFunc(p.Layers[:], func(l dissector.Layer) bool {
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return row["gre.proto"] == "0x88a8" && row[field] == "" || strings.HasPrefix(field, "vlan.") && (p.Ethernet.VLANCount > 1 || slices.ContainsFunc(p.Layers[:], func(l dissector.Layer) bool {
 				return l.Type == dissector.LayerVLAN && bytes.Equal(p.Data[l.Offset-2:l.Offset], []byte{0x88, 0xa8})
 			}))
 		},
@@ -100,8 +100,9 @@ var deliberateBelow = []difference{
 		"GRE, GENEVE and ERSPAN of a version that is not decoded", "the header, as if it were of version 0, and what it carries", "that the version is not supported",
 		"RFC 2637: GRE of version 1 is PPTP's, a tunnel for dial-in hosts; RFC 8926, section 3.4: packets of an unknown version are dropped",
 		inCaptures | inDamaged,
-		func(p *dissector.Packet, err error, _ string, _ map[string]string) bool {
-			return errors.Is(err, dissector.ErrUnsupported) && p.Fault.Reason == dissector.ReasonTunnelVersion
+		func(p *dissector.Packet, err error, field string, row map[string]string) bool {
+			return errors.Is(err, dissector.ErrUnsupported) && p.Fault.Reason == dissector.ReasonTunnelVersion ||
+				field == "erspan.version" && row[treeLacks] != "" // of a cut header, twice
 		},
 	},
 	{
@@ -113,6 +114,25 @@ var deliberateBelow = []difference{
 				return l.Type == dissector.LayerEthernet && l.Offset > 0 && slices.ContainsFunc(p.Layers[:], func(m dissector.Layer) bool {
 					return m.Type == dissector.LayerMPLS && m.End() == int(l.Offset) && p.Data[m.Offset+2]&1 != 0
 				})
+			})
+		},
+	},
+	{
+		"VXLAN with the generic protocol extension, and no next protocol", "bytes behind it", "the Ethernet frame",
+		"draft-ietf-nvo3-vxlan-gpe-12, section 3.1: without the P bit the payload is Ethernet",
+		inDamaged,
+		func(p *dissector.Packet, _ error, _ string, row map[string]string) bool {
+			const generic = "4790"
+			return p.Tunnel.Type == dissector.LayerVXLAN && strings.HasPrefix(row["udp.dstport"], generic) && row["infiniband.bth.opcode"] == ""
+		},
+	},
+	{
+		"A tag of type 0x9200", "bytes", "a VLAN tag like the other, and what follows",
+		"Linux, if_ether.h: 0x9100, 0x9200 and 0x9300 are QinQ's types from before IEEE 802.1ad; they have one layout",
+		inDamaged,
+		func(p *dissector.Packet, _ error, _ string, _ map[string]string) bool {
+			return slices.ContainsFunc(p.Layers[:p.LayerCount], func(l dissector.Layer) bool {
+				return l.Type == dissector.LayerVLAN && p.Data[l.Offset-2] == 0x92 && p.Data[l.Offset-1] == 0
 			})
 		},
 	},
@@ -129,7 +149,14 @@ var deliberateBelow = []difference{
 		"RFC 1701: a length of 0 makes an entry the last one",
 		inDamaged,
 		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
-			return strings.HasPrefix(field, "gre.routing.") && strings.Contains(row["_ws.malformed"], "GRE")
+			ends := 0
+			for n := range strings.SplitSeq(row["gre.routing.src_length"], ",") {
+				if n == "0" {
+					ends++
+				}
+			}
+			return strings.HasPrefix(field, "gre.routing.") && strings.Contains(row["_ws.malformed"], "GRE") ||
+				ends > 1 && (strings.HasPrefix(field, "gre.routing.") || strings.HasPrefix(field, "eth."))
 		},
 	},
 	{
@@ -188,7 +215,7 @@ var deliberateBelow = []difference{
 		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
 			const longest, firstType = 1500, 0x600
 			t := p.Ethernet.EtherType
-			return (t == 0 || t > longest && t < firstType) && (field == "eth.type" || field == "eth.len")
+			return (t == 0 || t > longest && t < firstType) && slices.Contains([]string{"eth.type", "eth.len", "vlan.etype", "vlan.len"}, field)
 		},
 	},
 	{
@@ -213,6 +240,32 @@ var deliberateBelow = []difference{
 		},
 	},
 	{
+		"UDP-Lite", "fields of UDP, and what its port announces", "another IP protocol",
+		"RFC 3828: its IP protocol is 136, and what stands in the place of UDP's length is none",
+		inDamaged,
+		func(_ *dissector.Packet, err error, _ string, row map[string]string) bool {
+			const lite = "136"
+			return errors.Is(err, dissector.ErrNotRDMA) && row[treeLacks] != "" &&
+				(strings.HasSuffix(row["ip.proto"], lite) || strings.HasSuffix(row["ipv6.nxt"], lite) || strings.Contains(row["ip.proto"], lite+","))
+		},
+	},
+	{
+		"An IPv6 option that passes the end of its header, and an authentication header that ends before its fields", "fields, read from what follows the header", "bytes, up to the end of the header",
+		"RFC 8200, section 4.2, and RFC 4302, section 2.2: the length of the header says where it ends",
+		inDamaged,
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return row[treeLacks] != "" && (strings.HasPrefix(field, "ipv6.opt.") && row["_ws.malformed"] == "" || field == "ah.sequence")
+		},
+	},
+	{
+		"An option of IPv4 that has no name", "that it is unknown", "its type, length and bytes",
+		"RFC 791, section 3.1: all options but the two of one byte have type and length",
+		inDamaged,
+		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return (field == "ip.opt.type" || field == "ip.opt.len") && row["_ws.malformed"] == ""
+		},
+	},
+	{
 		"Extension headers of IPv6 in IPv4", "their fields, and what follows", "another IP protocol",
 		"RFC 8200, section 4: they stand behind an IPv6 header",
 		inDamaged,
@@ -221,11 +274,12 @@ var deliberateBelow = []difference{
 		},
 	},
 	{
-		"An IPv6 option whose length is not that of its type", "malformed: its field, read from what follows it", "its bytes, and the options behind it",
+		"An IPv6 option whose length is not that of its type", "malformed: its field, read from what follows it, or nothing behind it", "its bytes, and what is behind it",
 		"RFC 8200, section 4.2: the length says where the next option begins",
 		inCaptures,
 		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
-			return strings.HasPrefix(field, "ipv6.opt.") && row["_ws.malformed"] != ""
+			return row["_ws.malformed"] != "" && (strings.HasPrefix(field, "ipv6.opt.") ||
+				row[field] == "" && (strings.Contains(row["_ws.malformed"], "IPv6 Destination") || strings.Contains(row["_ws.malformed"], "IPv6 Hop-by-Hop")))
 		},
 	},
 	{
@@ -233,7 +287,7 @@ var deliberateBelow = []difference{
 		"RFC 8754, section 4.3.1: only the router that it is addressed to has to judge it",
 		inDamaged,
 		func(_ *dissector.Packet, _ error, field string, row map[string]string) bool {
-			return strings.Contains(row["_ws.malformed"], "IPv6 Routing") && row[field] == ""
+			return strings.Contains(row["_ws.malformed"], "IPv6 Routing") && (row[field] == "" || field == "eth.padding" || field == "eth.trailer")
 		},
 	},
 	{
@@ -273,12 +327,23 @@ var deliberateBelow = []difference{
 		"A packet that is not RDMA, behind its last header", "the fields of other protocols", "named bytes",
 		"it is recognised to be counted apart; its contents are for other tools",
 		inCaptures,
-		func(_ *dissector.Packet, err error, field string, _ map[string]string) bool {
+		func(p *dissector.Packet, err error, field string, row map[string]string) bool {
 			switch field {
-			case "tcp.options", "tcp.payload", "udp.payload", "eth.padding", "eth.trailer", "llc.control", "llc.dsap", "llc.ssap", "llc.oui", "llc.type":
+			case "tcp.options", "tcp.payload", "udp.payload", "eth.fcs", "eth.padding", "eth.trailer", "llc.control", "llc.dsap", "llc.ssap", "llc.oui", "llc.type":
 				return errors.Is(err, dissector.ErrNotRDMA)
 			}
-			return false
+			if !errors.Is(err, dissector.ErrNotRDMA) || row[treeLacks] == "" {
+				return false
+			}
+			switch p.Fault.Reason {
+			case dissector.ReasonLLC, dissector.ReasonEtherType:
+				return true
+			case dissector.ReasonUDPPort: // a tunnel that is cut by the length of UDP, and GRE in UDP
+				protocol, _, _ := strings.Cut(field, ".")
+				return slices.Contains([]string{"vxlan", "geneve", "gre"}, protocol)
+			default: // swIPe
+				return p.Fault.Reason == dissector.ReasonIPProtocol && field == "ipv6.version"
+			}
 		},
 	},
 	{

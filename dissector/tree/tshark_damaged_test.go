@@ -64,10 +64,12 @@ func (g *generator) pseudowire() framefile.Frame {
 // Of packets that are damaged, both programs must say the same, too, as far as it is not listed what they say instead.
 func TestFieldsEqualTsharkInDamagedPackets(t *testing.T) {
 	tshark := findTshark(t)
-	const count, seed = 10_000, 3
-	g := &generator{t, rand.New(rand.NewPCG(seed, seed))}
-	frames := append(g.damaged(count), g.lengthless(), g.pseudowire())
+	const count = 10_000
 	used := map[string]bool{}
-	require.Greater(t, tshark.compare(t, framefile.Write(t, frames), frames, used), 400_000)
+	for _, seed := range []uint64{3, 103, 108, 116, 117} { // between them every difference occurs that is listed as one of theirs
+		g := &generator{t, rand.New(rand.NewPCG(seed, seed))}
+		frames := append(g.damaged(count), g.lengthless(), g.pseudowire())
+		require.Greater(t, tshark.compare(t, framefile.Write(t, frames), frames, used), 400_000, "seed %d", seed)
+	}
 	checkMet(t, inDamaged, used)
 }

@@ -64,7 +64,7 @@ func TestDifferencesFromTsharkAreDocumented(t *testing.T) {
 ` + "`make test-tshark`" + ` decodes captures and 10,000 generated packets (every opcode over IPv4, IPv6 and RoCEv1, bare
 and in VLAN, QinQ, VXLAN, GENEVE, GRE, ERSPAN I to III, MPLS, IP and SRv6 tunnels) with tshark 4.0 and with the dissector, and
 compares each field that has the same name in both. 3,584 more are on other links: Linux cooked captures of both versions, ERF records of
-Ethernet, IP and native InfiniBand, raw IP and BSD loopback; and in 10,000 more one byte or two of the headers are wrong. These are the only differences that it lets pass. The table is
+Ethernet, IP and native InfiniBand, raw IP and BSD loopback; and in 50,000 more one byte or two of the headers are wrong. These are the only differences that it lets pass. The table is
 written by the test (` + "`make golden-update`" + `).
 
 | Where | tshark 4.0 shows | rocelens shows | Decided by |

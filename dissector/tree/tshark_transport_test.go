@@ -3,6 +3,7 @@ package tree_test
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rocelens/rocelens/dissector"
@@ -40,8 +41,10 @@ var deliberateTransport = []difference{
 		"IBTA volume 1, annex A17, and RFC 7348, section 5: the destination port tells; the source port is entropy",
 		inCaptures,
 		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
-			const tftp, vxlan = "69", "4789"
-			return (p.IsRDMA() && strings.HasSuffix(row["udp.srcport"], tftp) && row["infiniband.bth.opcode"] == "") ||
+			const vxlan, assigned = "4789", 49152
+			ports := strings.Split(row["udp.srcport"], ",")
+			last, err := strconv.Atoi(ports[len(ports)-1])
+			return (p.Has&infiniband.HasBTH != 0 && err == nil && last < assigned && row["infiniband.bth.opcode"] == "") ||
 				(strings.HasPrefix(field, "vxlan.") && row["udp.srcport"] == vxlan && row["udp.dstport"] != vxlan)
 		},
 	},
@@ -99,6 +102,14 @@ var deliberateTransport = []difference{
 		},
 	},
 	{
+		"Bytes behind the ICRC of RoCE", "the first two as a variant CRC", "a trailer",
+		"IBTA volume 1, annexes A16 and A17: the Ethernet FCS stands in the place of the variant CRC",
+		inDamaged,
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return field == "infiniband.variant.crc" && row[treeLacks] != "" && p.Protocol != dissector.ProtocolInfiniBand
+		},
+	},
+	{
 		"Padding behind a packet whose opcode is not decoded", "nothing", "padding",
 		"IEEE 802.3, clause 3.2.8: it is the frame's",
 		inDamaged,
@@ -118,8 +129,9 @@ var deliberateTransport = []difference{
 		"An unreliable datagram to another QP than 0 and 1, from QP 1", "a management datagram", "payload",
 		"IBTA volume 1, section 3.9: management comes to QP 0 and QP 1",
 		inDamaged,
-		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
-			return p.BTH.Opcode.Service() == infiniband.ServiceUD && p.BTH.DestinationQP > infiniband.GeneralServicesQP && management(field)
+		func(p *dissector.Packet, _ error, field string, row map[string]string) bool {
+			return p.BTH.Opcode.Service() == infiniband.ServiceUD && p.BTH.DestinationQP > infiniband.GeneralServicesQP &&
+				(management(field) || p.DETH.SourceQP == infiniband.GeneralServicesQP && field == "infiniband.invariant.crc" && row[field] == "")
 		},
 	},
 	{
@@ -159,11 +171,11 @@ var deliberateTransport = []difference{
 		},
 	},
 	{
-		"An opcode whose headers do not fit before the ICRC", "headers, read from the ICRC", "bytes, and that the packet is malformed",
+		"An opcode whose headers, or whose pad, do not fit before the ICRC", "headers, read from the ICRC or the pad", "bytes, and that the packet is malformed",
 		"IBTA volume 1, section 7.8: the last four bytes of a packet are its ICRC",
 		inDamaged,
 		func(p *dissector.Packet, _ error, field string, _ map[string]string) bool {
-			return p.Fault.Reason == dissector.ReasonTooShort && p.Fault.Layer == dissector.LayerBTH && behindBTH(field)
+			return (p.Fault.Reason == dissector.ReasonTooShort && p.Fault.Layer == dissector.LayerBTH || p.Fault.Reason == dissector.ReasonPad) && behindBTH(field)
 		},
 	},
 	{
