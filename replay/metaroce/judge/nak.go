@@ -16,36 +16,50 @@ func (c *Connection) refuse(d, r *lane, e *event) {
 	if p == nil {
 		return
 	}
-	switch h.Reason {
-	case mr0.NAKReasonRemoteAccessError, mr0.NAKReasonInvalidRequest, mr0.NAKReasonRemoteOperationError:
-		if d.fatalAt == 0 && e.timed && d.left.at == 0 {
-			d.fatalAt, d.fatalNumber = e.time, e.number
-		}
-	default:
-	}
 	s := p.find(h.RefusedPSN)
 	if s == nil || s.state&seen == 0 || s.kind == mr0.TypeProbe {
+		d.refusedForGood(h.Reason, e)
 		return
 	}
 	if s.stream != h.StreamID || s.msn != h.MSN {
 		c.diverges(finding.MetaRoCENAKMatch, r, int(p.id), e, s.last, "stream and msn of the packet that is refused", "others",
 			"The NAK refuses psn %d of path %d as message %d of stream %d; it bore message %d of stream %d.",
 			h.RefusedPSN, p.id, h.MSN, h.StreamID, s.msn, s.stream)
+		s.refusedSomehow()
 		return
 	}
 	c.conforms(finding.MetaRoCENAKMatch)
 	if !fits(h.Reason, s.kind) || h.Reason == mr0.NAKReasonStreamUnknown && r.hasConn && h.StreamID < r.conn.StreamCount {
 		c.diverges(finding.MetaRoCENAKReason, r, int(p.id), e, s.last, "a reason that fits", h.Reason.String(),
 			"The NAK refuses a %s of stream %d for %s.", s.kind, s.stream, h.Reason)
+		s.refusedSomehow()
 		return
 	}
 	c.conforms(finding.MetaRoCENAKReason)
+	d.refusedForGood(h.Reason, e)
 	if h.Reason == mr0.NAKReasonReceiverNotReady {
 		s.state |= refused | cause
 		s.retryAt = 0
 		if e.timed {
 			s.retryAt = e.time + int64(h.RetryAfter)
 		}
+	}
+}
+
+// refusedSomehow is for a NAK that makes no sense: whatever the sender makes of it, the fault is not its own.
+func (s *slot) refusedSomehow() {
+	s.state |= refused | cause
+	s.retryAt = 0
+}
+
+// refusedForGood notes a NAK that ends the connection.
+func (d *lane) refusedForGood(r mr0.NAKReason, e *event) {
+	switch r {
+	case mr0.NAKReasonRemoteAccessError, mr0.NAKReasonInvalidRequest, mr0.NAKReasonRemoteOperationError:
+		if d.fatalAt == 0 && e.timed && d.left.at == 0 {
+			d.fatalAt, d.fatalNumber = e.time, e.number
+		}
+	default:
 	}
 }
 
