@@ -21,9 +21,14 @@ var docsTemplate string
 //go:embed docs.css
 var docsStyle string
 
+const (
+	exampleAddress = "http://127.0.0.1:8790"
+	docsPolicy     = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+
 // docs serves the API's document, for programs and for people.
 type docs struct {
-	html     asset
+	html     []byte // calls stand in it with the address exampleAddress
 	yamlFile asset
 	jsonFile asset
 }
@@ -42,16 +47,26 @@ func newDocs(s *Server) (*docs, error) {
 		return nil, fmt.Errorf("documentation page: %w", err)
 	}
 	d := &docs{
-		html:     newAsset("docs.html", html.Bytes()),
+		html:     html.Bytes(),
 		yamlFile: newAsset("openapi.yaml", api.YAML),
 		jsonFile: newAsset("openapi.json", document.JSON),
 	}
-	d.html.policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 	d.yamlFile.contentType = "application/yaml"
 	return d, nil
 }
 
-func (d *docs) page(w http.ResponseWriter, r *http.Request) { d.html.serve(w, r) }
+// page shows calls with the address that this reader uses, so that they work as they are copied.
+func (d *docs) page(w http.ResponseWriter, r *http.Request) {
+	address := "http://"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		address = "https://"
+	}
+	address += r.Host
+	html := newAsset("docs.html", bytes.ReplaceAll(d.html, []byte(exampleAddress), []byte(template.HTMLEscapeString(address))))
+	html.policy = docsPolicy
+	html.serve(w, r)
+}
+
 func (d *docs) yaml(w http.ResponseWriter, r *http.Request) { d.yamlFile.serve(w, r) }
 func (d *docs) json(w http.ResponseWriter, r *http.Request) { d.jsonFile.serve(w, r) }
 
@@ -262,7 +277,7 @@ func limitsOf(v *openapi.Schema) []string {
 
 // exampleOf writes a call that can be copied into a shell.
 func exampleOf(o docsOperation) string {
-	const address = "http://127.0.0.1:8790"
+	const address = exampleAddress
 	switch o.ID {
 	case "createCapture":
 		return "curl --data-binary @slow-allreduce.pcap -H 'Content-Type: application/octet-stream' '" + address + o.Path + "?name=slow-allreduce.pcap'"

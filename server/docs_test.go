@@ -58,6 +58,30 @@ func TestDocumentationPageShowsEverythingOfTheDocument(t *testing.T) {
 	require.Contains(t, page, "rocelens v1.2.3")
 }
 
+func TestDocumentationPageCallsTheAddressThatTheReaderUses(t *testing.T) {
+	d, err := newDocs(&Server{})
+	require.NoError(t, err)
+	for _, tc := range []struct{ host, scheme, want string }{
+		{"gpu-17:9000", "", "curl http://gpu-17:9000/api/v1/captures"},
+		{"lens.example", "https", "curl https://lens.example/api/v1/captures"},
+		{"<b>", "", "curl http://&lt;b&gt;/api/v1/captures"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/api/docs", nil)
+		r.Host = tc.host
+		r.Header.Set("X-Forwarded-Proto", tc.scheme)
+		recorder := httptest.NewRecorder()
+		d.page(recorder, r)
+		require.Contains(t, recorder.Body.String(), "<code>"+tc.want+"</code>")
+		require.NotContains(t, recorder.Body.String(), exampleAddress)
+		require.Equal(t, docsPolicy, recorder.Header().Get("Content-Security-Policy"))
+
+		r.Header.Set("If-None-Match", recorder.Header().Get("Etag"))
+		again := httptest.NewRecorder()
+		d.page(again, r)
+		require.Equal(t, http.StatusNotModified, again.Code)
+	}
+}
+
 func TestDocumentationPageIsCached(t *testing.T) {
 	d, err := newDocs(&Server{})
 	require.NoError(t, err)

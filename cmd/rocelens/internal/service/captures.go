@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -28,7 +29,8 @@ func served(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("%w: %w", server.ErrNotFound, err)
 	case errors.Is(err, store.ErrBadRequest):
-		return fmt.Errorf("%w: %w", server.ErrBadRequest, err)
+		// The person who asked reads it, and the kind of the error twice is no sentence.
+		return fmt.Errorf("%w: %s", server.ErrBadRequest, strings.TrimPrefix(err.Error(), store.ErrBadRequest.Error()+": "))
 	case away(err):
 		return fmt.Errorf("%w: %w", server.ErrUnavailable, err)
 	}
