@@ -1,90 +1,39 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { dropFiles, launch, openTab, type Tab } from "./browser";
-import { captureFile, startService, type Service } from "./service";
+import type { Locator, Page } from "playwright-core";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Capture } from "./api";
+import { dropFiles } from "./browser";
+import { captureFile } from "./service";
+import { startSession } from "./session";
 
 const BASE = "base-cm-send-write-read.pcap";
 const CUT = "ct-cut.pcap";
 const LOSS = "sit-loss-nak.pcap";
 
-let service: Service;
-let browser: Browser;
-let tab: Tab;
+const session = startSession();
 let page: Page;
 
-beforeAll(async () => {
-  service = await startService();
-  browser = await launch();
+beforeEach(() => {
+  page = session.page;
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-beforeEach(async () => {
-  tab = await openTab(browser, service.url);
-  page = tab.page;
-});
-
-afterEach(async () => {
-  await tab.close();
-  expect(tab.complaints).toEqual([]);
-});
-
-interface Capture {
-  id: string;
-  name: string;
-  status: string;
-  totals?: Record<string, number>;
-}
-
-async function captures(): Promise<Capture[]> {
-  const response = await fetch(`${service.url}/api/v1/captures?limit=500`);
-  return ((await response.json()) as { captures: Capture[] }).captures;
-}
+const captures = (): Promise<Capture[]> => session.api.captures();
+const ask = (sql: string): Promise<unknown[][]> => session.api.ask(sql);
 
 async function removeAll(): Promise<void> {
-  for (const { id } of await captures()) await fetch(`${service.url}/api/v1/captures/${id}`, { method: "DELETE" });
+  for (const { id } of await captures()) await session.api.remove(id);
 }
 
-/** Uploads over the API and waits for the end of the analysis, for tests that are about something else. */
+/** Uploads a capture for tests that are about something else, unless it is there. */
 async function put(name: string): Promise<Capture> {
   const known = (await captures()).find((capture) => capture.name === name && capture.totals);
-  if (known) return known;
-  const response = await fetch(`${service.url}/api/v1/captures?name=${encodeURIComponent(name)}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/octet-stream" },
-    body: readFileSync(captureFile(name)),
-  });
-  const { id } = (await response.json()) as Capture;
-  return expect
-    .poll(
-      async () => {
-        const capture = (await (await fetch(`${service.url}/api/v1/captures/${id}`)).json()) as Capture;
-        return capture.status === "done" || capture.status === "partial" ? capture : undefined;
-      },
-      { timeout: 30_000 },
-    )
-    .toBeDefined()
-    .then(async () => (await (await fetch(`${service.url}/api/v1/captures/${id}`)).json()) as Capture);
-}
-
-/** The answer to a statement, as rows. */
-async function ask(sql: string): Promise<unknown[][]> {
-  const response = await fetch(`${service.url}/api/v1/query`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ sql }),
-  });
-  return ((await response.json()) as { rows: unknown[][] }).rows;
+  return known ?? session.api.put(name, readFileSync(captureFile(name)));
 }
 
 /** Queries that the service has ended, however they ended. */
 async function queriesEnded(): Promise<number> {
-  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  const metrics = await (await fetch(`${session.service.url}/metrics`)).text();
   return Number(/^rocelens_http_request_duration_seconds_count\{route="\/api\/v1\/query"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
@@ -98,8 +47,9 @@ function longCapture(): { content: Buffer; packets: number } {
 }
 
 const uploadsList = (): Locator => page.getByRole("region", { name: "Uploads" });
-const list = (name: string): Locator => page.getByRole("grid", { name });
-const row = (grid: string, text: string | RegExp): Locator => list(grid).getByRole("row").filter({ hasText: text });
+const list = session.grid.bind(session);
+const row = session.row.bind(session);
+const cell = session.cell.bind(session);
 
 async function choose(...files: { name: string; content: Buffer }[]): Promise<void> {
   await page.locator("input[type=file]").setInputFiles(
@@ -108,14 +58,6 @@ async function choose(...files: { name: string; content: Buffer }[]): Promise<vo
 }
 
 const file = (name: string): { name: string; content: Buffer } => ({ name: basename(name), content: readFileSync(captureFile(name)) });
-
-/** Text of a cell by the header above it. */
-async function cell(grid: string, inRow: Locator, header: string): Promise<string> {
-  const headers = await list(grid).getByRole("columnheader").allInnerTexts();
-  const index = headers.findIndex((text) => text.replace(/ [↓↑]$/, "").trim() === header);
-  if (index < 0) throw new Error(`no column ${header} in ${headers.join(", ")}`);
-  return (await inRow.getByRole("gridcell").nth(index).innerText()).trim();
-}
 
 describe("captures", () => {
   beforeEach(removeAll);
@@ -196,7 +138,7 @@ describe("captures", () => {
     await dialog.getByRole("button", { name: "Delete for good" }).click();
     await row("Captures", BASE).waitFor({ state: "hidden" });
     await row("Captures", LOSS).waitFor();
-    expect((await fetch(`${service.url}/api/v1/captures/${id}`)).status).toBe(404);
+    expect((await fetch(`${session.service.url}/api/v1/captures/${id}`)).status).toBe(404);
     await page.goto(`/captures/${id}`);
     await page.getByText("This capture is not here").waitFor();
   });
@@ -287,12 +229,7 @@ describe("a capture", () => {
 
   it("stops an analysis, drops its rows, and analyses again", async () => {
     const { content, packets } = longCapture();
-    const response = await fetch(`${service.url}/api/v1/captures?name=long.pcap`, {
-      method: "POST",
-      headers: { "Content-Type": "application/octet-stream" },
-      body: new Uint8Array(content),
-    });
-    const { id } = (await response.json()) as Capture;
+    const { id } = await session.api.post("long.pcap", new Uint8Array(content));
     await page.goto(`/captures/${id}`);
     const stop = page.getByRole("button", { name: "Stop the analysis" });
     const again = page.getByRole("button", { name: "Analyse again" });
@@ -320,7 +257,7 @@ describe("a capture", () => {
     await figures.getByText(packets.toLocaleString("en-US")).first().waitFor();
     await page.getByText("4 flows").waitFor();
     expect(await ask(`SELECT count() FROM packets WHERE capture_id = '${id}'`)).toEqual([[packets]]);
-    await fetch(`${service.url}/api/v1/captures/${id}`, { method: "DELETE" });
+    await session.api.remove(id);
   });
 
   it("leads from a trouble to its packets", async () => {
@@ -490,7 +427,7 @@ describe("the console", () => {
     await Promise.all([page.keyboard.press("g"), page.keyboard.press("s")]); // within the time of a sequence
     await page.waitForURL("**/sql");
     await Promise.all([page.keyboard.press("g"), page.keyboard.press("c")]); // within the time of a sequence
-    await page.waitForURL(`${service.url}/`);
+    await page.waitForURL(`${session.service.url}/`);
   });
 
   it("follows the system's colours, and the choice over it through a reload", async () => {
@@ -508,7 +445,7 @@ describe("the console", () => {
   });
 
   it("tells its version and database, and where the API is described", async () => {
-    const { version, clickhouse_version } = (await (await fetch(`${service.url}/api/v1/service`)).json()) as Record<string, string>;
+    const { version, clickhouse_version } = (await (await fetch(`${session.service.url}/api/v1/service`)).json()) as Record<string, string>;
     await page.goto("/");
     await page.getByRole("button", { name: /^About, version / }).click();
     const about = page.getByRole("dialog", { name: "About" });

@@ -1,42 +1,20 @@
 import { execFileSync } from "node:child_process";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { launch, openTab, type Tab } from "./browser";
-import { captureFile, startService, type Service } from "./service";
+import type { Page } from "playwright-core";
+import { beforeEach, expect, it } from "vitest";
+import { startSession } from "./session";
 
 const BASE = "base-cm-send-write-read.pcap";
 
-let service: Service;
-let browser: Browser;
-let tab: Tab;
+const session = startSession();
 let page: Page;
 
-beforeAll(async () => {
-  service = await startService();
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
 beforeEach(async () => {
-  tab = await openTab(browser, service.url);
-  page = tab.page;
-  await page.goto("/");
-  await page.locator("input[type=file]").setInputFiles(captureFile(BASE));
-  const entry = page.getByRole("region", { name: "Uploads" }).getByRole("listitem").filter({ hasText: BASE });
-  await entry.getByRole("link", { name: "Open" }).click();
+  page = session.page;
+  await session.upload(BASE);
   await page.getByRole("link", { name: "Replay" }).click();
   await page.getByText("Diverges", { exact: true }).last().click();
   await page.getByRole("link", { name: "Show it on a ladder" }).first().click();
   await page.getByRole("figure", { name: "Ladder diagram" }).waitFor();
-});
-
-afterEach(async () => {
-  await tab.close();
-  expect(tab.complaints).toEqual([]);
 });
 
 it("draws an arrow for each packet, by kind and direction, and points out what proves it", async () => {

@@ -1,46 +1,20 @@
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { launch, openTab, type Tab } from "./browser";
-import { captureFile, startService, type Service } from "./service";
+import type { Page } from "playwright-core";
+import { beforeEach, describe, expect, it } from "vitest";
+import { startSession } from "./session";
 
 const SPRAY = "metaroce-spray.pcap";
 const FAILURE = "path-failure.pcap";
 
-let service: Service;
-let browser: Browser;
-let tab: Tab;
+const session = startSession();
 let page: Page;
 
-beforeAll(async () => {
-  service = await startService();
-  browser = await launch();
+beforeEach(() => {
+  page = session.page;
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-beforeEach(async () => {
-  tab = await openTab(browser, service.url);
-  page = tab.page;
-});
-
-afterEach(async () => {
-  await tab.close();
-  expect(tab.complaints).toEqual([]);
-});
-
-const grid = (name: string): Locator => page.getByRole("grid", { name });
-const row = (name: string, text: string | RegExp): Locator => grid(name).getByRole("row").filter({ hasText: text });
-
-/** Text of a cell by the header above it. */
-async function cell(name: string, inRow: Locator, header: string): Promise<string> {
-  const headers = await grid(name).getByRole("columnheader").allInnerTexts();
-  const index = headers.findIndex((text) => text.replace(/ [↓↑]$/, "").trim() === header);
-  if (index < 0) throw new Error(`no column ${header} in ${headers.join(", ")}`);
-  return (await inRow.getByRole("gridcell").nth(index).innerText()).replaceAll(/\s+/g, " ").trim();
-}
+const grid = session.grid.bind(session);
+const row = session.row.bind(session);
+const cell = session.cell.bind(session);
 
 /** First cells of the rows in view, under a header. */
 async function column(name: string, header: string): Promise<string[]> {
@@ -50,13 +24,9 @@ async function column(name: string, header: string): Promise<string[]> {
 
 /** Uploads a capture in the browser, once, and answers with its id. */
 async function upload(name: string): Promise<string> {
-  await page.goto("/");
-  await page.locator("input[type=file]").setInputFiles(captureFile(name));
-  const entry = page.getByRole("region", { name: "Uploads" }).getByRole("listitem").filter({ hasText: name });
-  await entry.getByRole("link", { name: "Open" }).click();
-  await page.getByRole("heading", { name }).waitFor();
+  const id = await session.upload(name);
   await grid("Flows").getByRole("link", { name: "4 paths" }).first().waitFor();
-  return /captures\/([^/?]+)/.exec(page.url())?.[1] ?? "";
+  return id;
 }
 
 describe("a capture of MetaRoCE", () => {
@@ -185,7 +155,7 @@ describe("a capture of MetaRoCE", () => {
 
   it("fits a narrow window, in the dark too", async () => {
     const id = await upload(SPRAY);
-    const flows = (await (await fetch(`${service.url}/api/v1/captures/${id}/flows?sort=packets`)).json()) as { flows: { id: string }[] };
+    const flows = await session.api.get<{ flows: { id: string }[] }>(`/captures/${id}/flows?sort=packets`);
     const flow = `/captures/${id}/flows/${flows.flows[0]?.id}`;
     await page.setViewportSize({ width: 390, height: 844 });
     await page.emulateMedia({ colorScheme: "dark" });
@@ -199,9 +169,7 @@ describe("a capture of MetaRoCE", () => {
 });
 
 it("tells pauses by priority", async () => {
-  await page.goto("/");
-  await page.locator("input[type=file]").setInputFiles(captureFile("pfc.pcap"));
-  await page.getByRole("region", { name: "Uploads" }).getByRole("listitem").filter({ hasText: "pfc.pcap" }).getByRole("link", { name: "Open" }).click();
+  await session.upload("pfc.pcap");
   const pauses = page.getByRole("region", { name: "Pauses" });
   await pauses.getByText("Priority 3").waitFor();
   expect((await pauses.innerText()).replaceAll(/\s+/g, " ")).toContain("Priority 3 3 stops, 1 release, 131,170 quanta, 65,535 the longest, no. 1 to 4");

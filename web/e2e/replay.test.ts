@@ -1,42 +1,20 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { launch, openTab, type Tab } from "./browser";
-import { captureFile, startService, type Service } from "./service";
+import type { Page } from "playwright-core";
+import { beforeEach, expect, it } from "vitest";
+import { startSession } from "./session";
 
 const BASE = "base-cm-send-write-read.pcap";
 const LOSS = "sit-loss-nak.pcap";
 
-let service: Service;
-let browser: Browser;
-let tab: Tab;
+const session = startSession();
 let page: Page;
 
-beforeAll(async () => {
-  service = await startService();
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-beforeEach(async () => {
-  tab = await openTab(browser, service.url);
-  page = tab.page;
-});
-
-afterEach(async () => {
-  await tab.close();
-  expect(tab.complaints).toEqual([]);
+beforeEach(() => {
+  page = session.page;
 });
 
 /** Uploads a capture in the browser and opens its replay. */
 async function replay(name: string): Promise<void> {
-  await page.goto("/");
-  await page.locator("input[type=file]").setInputFiles(captureFile(name));
-  const entry = page.getByRole("region", { name: "Uploads" }).getByRole("listitem").filter({ hasText: name });
-  await entry.getByRole("link", { name: "Open" }).click();
+  await session.upload(name);
   await page.getByRole("link", { name: "Replay" }).click();
   await page.getByRole("heading", { name: "Replay" }).waitFor();
 }

@@ -1,49 +1,23 @@
-/** Writes the pictures of the README: the service with an empty database, captures of testdata/, the browser. */
+/** Writes the pictures of README and docs/: the service with an empty database, captures of testdata/, the browser. */
 import { readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
+import { Api } from "./api";
 import { launch, openTab } from "./browser";
 import { startService } from "./service";
 
 const REPOSITORY = resolve(import.meta.dirname, "../..");
 const CAPTURES = ["metaroce/loss.pcap", "read-write-mix.pcap", "derived/sit-loss-nak.pcap", "derived/sit-ecn-cnp.pcap", "allreduce-loss.pcapng"];
+const DIVERGING = "derived/base-cm-send-write-read.pcap";
 const SHOWN = "allreduce-loss.pcapng";
 const NAK = 36;
 const SQL = `SELECT name AS capture, opcode_name AS opcode, count() AS packets,
        countIf(is_retransmitted) AS resent, countIf(ecn = 'CE') AS marked
 FROM packets JOIN captures ON captures.id = packets.capture_id
 WHERE opcode != '' GROUP BY ALL ORDER BY resent DESC, packets DESC`;
-const POLL_MS = 100;
-
-interface Capture {
-  id: string;
-  status: string;
-  analyzed: boolean;
-}
 
 interface Flow {
   id: string;
-  retransmitted?: number;
-}
-
-async function json<T>(address: string, init?: RequestInit): Promise<T> {
-  const response = await fetch(address, init);
-  if (!response.ok) throw new Error(`${address}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as T;
-}
-
-/** Uploads a capture and waits for the end of its analysis. */
-async function put(api: string, path: string): Promise<Capture> {
-  let capture = await json<Capture>(`${api}/captures?name=${encodeURIComponent(basename(path))}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/octet-stream" },
-    body: readFileSync(join(REPOSITORY, "testdata", path)),
-  });
-  while (capture.status === "queued" || capture.status === "analyzing") {
-    await new Promise((done) => setTimeout(done, POLL_MS));
-    capture = await json<Capture>(`${api}/captures/${capture.id}`);
-  }
-  return capture;
 }
 
 async function shoot(browser: Browser, url: string, name: string, height: number, show: (page: Page) => Promise<void>): Promise<void> {
@@ -60,15 +34,16 @@ async function shoot(browser: Browser, url: string, name: string, height: number
 const service = await startService();
 const browser = await launch();
 try {
-  const api = `${service.url}/api/v1`;
-  const { version } = await json<{ version: string }>(`${api}/service`);
+  const api = new Api(service.url);
+  const { version } = await api.get<{ version: string }>("/service");
   if (version.endsWith("-dirty")) throw new Error(`the build ${version} is of no commit: commit, then make screenshots`);
-  let shown = "";
+  const ids = new Map<string, string>();
   for (const path of CAPTURES) {
-    const { id } = await put(api, path);
-    if (path === SHOWN) shown = id;
+    const { id } = await api.put(basename(path), readFileSync(join(REPOSITORY, "testdata", path)));
+    ids.set(path, id);
   }
-  const { flows } = await json<{ flows: Flow[] }>(`${api}/captures/${shown}/flows?sort=retransmitted&order=desc&limit=1`);
+  const shown = ids.get(SHOWN) ?? "";
+  const { flows } = await api.get<{ flows: Flow[] }>(`/captures/${shown}/flows?sort=retransmitted&order=desc&limit=1`);
   const flow = flows[0]?.id ?? "";
 
   await shoot(browser, service.url, "capture", 720, async (page) => {
@@ -86,6 +61,12 @@ try {
     await page.goto(`/sql?v=1&sql=${encodeURIComponent(SQL)}`);
     await page.getByText(/rows read/).waitFor();
     await page.getByRole("complementary", { name: "Schema" }).getByRole("button", { name: "flows", exact: true }).waitFor();
+  });
+  const { id } = await api.put(basename(DIVERGING), readFileSync(join(REPOSITORY, "testdata", DIVERGING)));
+  const { divergences } = await api.get<{ divergences: { id: string }[] }>(`/captures/${id}/divergences?verdict=diverges&limit=1`);
+  await shoot(browser, service.url, "ladder", 600, async (page) => {
+    await page.goto(`/captures/${id}/replay/${divergences[0]?.id ?? ""}`);
+    await page.getByRole("figure", { name: "Ladder diagram" }).waitFor();
   });
 } finally {
   await browser.close();
