@@ -42,6 +42,10 @@ describe("the codec of addresses", () => {
   ])("opens %s with defaults for what is not valid", (query, state) => {
     expect(decodeState(captureSchema, parseQuery(query))).toEqual(state);
   });
+  it("names what is not valid, so that the router does not hand on its text", () => {
+    const query = parseQuery("?only=nonsense&packet=x&clock=delta");
+    expect({ ...query, ...decodeState(packetsSchema, query) }).toEqual({ only: undefined, packet: undefined, clock: "delta" });
+  });
   it("checks numbers and flags, from text and from the program alike", () => {
     expect(decodeState(packetsSchema, parseQuery("?packet=17&one_way=1&field=2.1.4"))).toEqual({
       packet: 17,

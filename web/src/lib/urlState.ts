@@ -57,7 +57,8 @@ export function decodeState<S extends object>(schema: Schema<S>, raw: Raw): S {
     const field = schema[key];
     // Navigation inside the program hands over typed values; they pass through their text to be checked alike.
     const read = field.read(typeof value === "string" ? value : field.write(value as NonNullable<S[typeof key]>));
-    if (read !== undefined) state[key] = read;
+    // The router lays what is valid over the raw text, so what is not valid has to be there as undefined.
+    state[key] = read as S[typeof key];
   }
   return state as S;
 }
