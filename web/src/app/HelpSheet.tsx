@@ -22,6 +22,15 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
     ],
   },
   {
+    title: "Charts",
+    keys: [
+      [["→", "←"], "Next, previous step"],
+      [["Shift", "→"], "Mark a span"],
+      [["Enter"], "Zoom into the span"],
+      [["Esc"], "Show the whole"],
+    ],
+  },
+  {
     title: "Packet",
     keys: [
       [["→", "←"], "Open, close a group of fields"],
@@ -34,6 +43,7 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
     keys: [
       [["Ctrl", "Enter"], "Run (⌘ Enter on a Mac)"],
       [["Ctrl", "Space"], "Complete"],
+      [["Esc", "Tab"], "Leave the editor"],
     ],
   },
 ];

@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import type { PathEvent, Values } from "./pathSeries";
 import { axisTime } from "./series";
 import classes from "./PathChart.module.css";
+import { useChartKeys } from "./useChartKeys";
 
 const FONT = "11px 'Inter Variable', sans-serif";
 const AXIS_WIDTH = 74;
@@ -69,6 +70,8 @@ export function PathChart(props: Props) {
 
 function Chart({ label, x, values, band, stepped = false, format, events, ticks, note, sync, height = 96 }: Props) {
   const host = useRef<HTMLDivElement>(null);
+  const plotRef = useRef<uPlot>(null);
+  const keys = useChartKeys(plotRef, {});
   const [index, setIndex] = useState<number>();
   const known = values.some((value) => value !== null);
   const tickText = useEffectEvent(format);
@@ -120,10 +123,12 @@ function Chart({ label, x, values, band, stepped = false, format, events, ticks,
     };
     const data = [x, values, ...(band ? [band.low, band.high] : [])] as uPlot.AlignedData;
     const plot = new uPlot(options, data, element);
+    plotRef.current = plot;
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
     return () => {
       observer.disconnect();
+      plotRef.current = null;
       plot.destroy();
     };
   }, [x, values, band, stepped, known, sync, height]);
@@ -133,9 +138,21 @@ function Chart({ label, x, values, band, stepped = false, format, events, ticks,
     <figure className={classes.figure} aria-label={`${label} over time`}>
       <figcaption className={classes.legend}>
         <span>{label}</span>
-        <strong>{typeof value === "number" ? format(value) : note}</strong>
+        <strong role="status">{typeof value === "number" ? format(value) : note}</strong>
       </figcaption>
-      {known ? <div ref={host} className={classes.plot} style={{ height }} /> : <div className={classes.none} style={{ height }}>{note}</div>}
+      {known ? (
+        <div
+          ref={host}
+          className={classes.plot}
+          style={{ height }}
+          role="application"
+          aria-label={`${label}. Arrow keys move from one value to the next`}
+          tabIndex={0}
+          {...keys}
+        />
+      ) : (
+        <div className={classes.none} style={{ height }}>{note}</div>
+      )}
     </figure>
   );
 }

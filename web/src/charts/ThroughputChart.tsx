@@ -7,6 +7,7 @@ import { formatClock, parseTime, toRFC3339 } from "../lib/time";
 import type { Throughput } from "../api/types";
 import { axisTime, toSeries, type Series } from "./series";
 import classes from "./ThroughputChart.module.css";
+import { useChartKeys } from "./useChartKeys";
 
 const LANES = [
   { key: "retransmitted", label: "Retransmitted", color: "--rl-retransmitted" },
@@ -61,8 +62,9 @@ interface Props {
   busy?: boolean;
 }
 
-export function NoTimes() {
-  return <div className={classes.none}>This capture has no time stamps, so there is no throughput over time.</div>;
+export function NoTimes({ packets }: { packets: number }) {
+  const why = packets > 0 ? "This capture has no time stamps" : "There are no packets";
+  return <div className={classes.none}>{why}, so there is no throughput over time.</div>;
 }
 
 /** Bits a second over time, with lanes for retransmissions, CE marks and CNPs. Dragging zooms. */
@@ -73,14 +75,20 @@ export function ThroughputChart(props: Props) {
 
 function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy = false }: Props) {
   const host = useRef<HTMLDivElement>(null);
+  const plotRef = useRef<uPlot>(null);
   const [index, setIndex] = useState<number>();
   const series = useMemo(() => toSeries(throughput, origin ? parseTime(origin) : undefined), [throughput, origin]);
-  const zoom = useEffectEvent((from: number, to: number) => {
+  const zoomTo = (from: number, to: number): void => {
     if (!series) return;
     const at = (seconds: number): string => toRFC3339(series.base + BigInt(Math.round(seconds * 1e9)));
     onZoom(at(from), at(to));
-  });
+  };
+  const zoom = useEffectEvent(zoomTo);
   const reset = useEffectEvent(onReset);
+  const keys = useChartKeys(plotRef, {
+    onSpan: (from, to) => zoomTo(series?.x[from] ?? 0, (series?.x[to] ?? 0) + (series?.step ?? 0)),
+    onReset: zoomed ? onReset : undefined,
+  });
 
   useEffect(() => {
     const element = host.current;
@@ -147,10 +155,12 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
       },
     };
     const plot = new uPlot(options, [series.x, series.bitsPerSecond], element);
+    plotRef.current = plot;
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
     return () => {
       observer.disconnect();
+      plotRef.current = null;
       plot.destroy();
     };
   }, [series, height]);
@@ -189,12 +199,13 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
             </strong>
           </span>
         ))}
-        <span className={classes.when}>
+        <span className={classes.when} role="status">
           {start === undefined ? (
             <>each step {formatDuration(series.step * 1e9)}</>
           ) : (
             <>
-              +{formatDuration(Math.round(start * 1e9))} <span className="mono">{formatClock(series.base + BigInt(Math.round(start * 1e9)))}</span>
+              {start < 0 ? "" : "+"}
+              {formatDuration(Math.round(start * 1e9))} <span className="mono">{formatClock(series.base + BigInt(Math.round(start * 1e9)))}</span>
             </>
           )}
         </span>
@@ -203,10 +214,18 @@ function Chart({ throughput, origin, zoomed, onZoom, onReset, height = 170, busy
             Reset zoom
           </Button>
         ) : (
-          <span className="muted">Drag to zoom</span>
+          <span className={`muted ${classes.hint}`}>Drag to zoom</span>
         )}
       </figcaption>
-      <div ref={host} className={classes.plot} style={{ height }} />
+      <div
+        ref={host}
+        className={classes.plot}
+        style={{ height }}
+        role="application"
+        aria-label="Steps of time. Arrow keys move from step to step, with Shift they mark a span; Enter zooms into it, Escape shows the whole"
+        tabIndex={0}
+        {...keys}
+      />
     </figure>
   );
 }

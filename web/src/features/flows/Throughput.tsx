@@ -24,7 +24,7 @@ export function Throughput({ capture, flowId, from, to, onSpan, height = 160 }: 
     enabled: !timeless,
   });
   // Known beforehand, so no room is kept for a chart that will not come.
-  if (timeless) return <NoTimes />;
+  if (timeless) return <NoTimes packets={capture.totals?.packets ?? 0} />;
   if (error) return <QueryError error={error} what="The throughput" onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={height + FRAME_HEIGHT} style={{ flex: "none" }} />;
   return (
