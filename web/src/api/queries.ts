@@ -1,11 +1,13 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { Finding, FlowSort, FoundVerdict, PathSort, StreamSort } from "../lib/viewState";
-import { client, unwrap } from "./client";
+import { ApiError, client, unwrap } from "./client";
 import type { Capture } from "./types";
 
 /** Keys and fetchers of everything that is read. Each passes the signal on, so leaving a page ends its requests. */
 
 const PROGRESS_INTERVAL_MS = 500;
+/** Others may upload, delete and analyse again at any time. */
+const OTHERS_INTERVAL_MS = 5_000;
 
 export function isRunning(capture: Capture | undefined): boolean {
   return capture?.status === "queued" || capture?.status === "analyzing";
@@ -30,6 +32,8 @@ export const capturesQuery = infiniteQueryOptions({
   queryFn: ({ signal, pageParam }) =>
     unwrap(client.GET("/captures", { signal, params: { query: { limit: 100, ...(pageParam && { cursor: pageParam }) } } })),
   getNextPageParam: (page) => page.next_cursor || undefined,
+  // Each page of a long list is a request.
+  refetchInterval: ({ state }) => OTHERS_INTERVAL_MS * Math.max(1, state.data?.pages.length ?? 1),
   select: (data) => data.pages.flatMap((page) => page.captures),
 });
 
@@ -37,7 +41,10 @@ export const captureQuery = (id: string) =>
   queryOptions({
     queryKey: captureKeys.one(id),
     queryFn: ({ signal }) => unwrap(client.GET("/captures/{capture_id}", { signal, params: { path: { capture_id: id } } })),
-    refetchInterval: (query) => (isRunning(query.state.data) ? PROGRESS_INTERVAL_MS : false),
+    refetchInterval: ({ state }) => {
+      if (state.error instanceof ApiError && state.error.status === 404) return false;
+      return isRunning(state.data) ? PROGRESS_INTERVAL_MS : OTHERS_INTERVAL_MS;
+    },
   });
 
 export interface FlowsParams {

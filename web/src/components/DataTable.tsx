@@ -301,7 +301,7 @@ export function DataTable<T>({
       className={className ? `${classes.scroll} ${className}` : classes.scroll}
       role="grid"
       aria-label={label}
-      aria-rowcount={rowCount + 1}
+      aria-rowcount={Math.max(1, rowCount) + 1}
       aria-colcount={headers.length}
       aria-busy={busy}
       aria-activedescendant={activeId}
@@ -342,7 +342,11 @@ export function DataTable<T>({
         })}
       </div>
       {rowCount === 0 ? (
-        <div className={classes.empty}>{empty}</div>
+        <div role="row" aria-rowindex={2} className={classes.empty}>
+          <div role="gridcell" aria-colspan={headers.length}>
+            {empty}
+          </div>
+        </div>
       ) : (
         <div
           className={classes.body}

@@ -11,7 +11,7 @@ import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
 import { useNarrow } from "../../components/useNarrow";
 import { useDraft } from "../../components/useDraft";
-import { countOf, formatFileSize } from "../../lib/format";
+import { countOf, formatCount, formatFileSize } from "../../lib/format";
 import { captureColumns } from "./captureColumns";
 import classes from "./CapturesPage.module.css";
 import { DeleteDialog } from "./DeleteDialog";
@@ -71,6 +71,12 @@ export function CapturesPage() {
     return () => abort.abort();
   }, [queryClient]);
 
+  // The filter is over the whole list, so the rest of it is fetched page by page.
+  const incomplete = typed.trim() !== "" && hasNextPage && !error;
+  useEffect(() => {
+    if (incomplete && !isFetchingNextPage) void fetchNextPage();
+  }, [incomplete, isFetchingNextPage, fetchNextPage]);
+
   const rows = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     return (data ?? [])
@@ -86,7 +92,16 @@ export function CapturesPage() {
     <Page
       documentTitle="Captures"
       title="Captures"
-      aside={data && data.length > 0 && <span className="muted">{countOf(data.length, "capture")}{hasNextPage ? " and more" : ""}</span>}
+      aside={
+        data &&
+        data.length > 0 && (
+          <span className="muted" role="status">
+            {typed.trim() !== "" && `${formatCount(rows.length)} of `}
+            {countOf(data.length, "capture")}
+            {hasNextPage ? " and more" : ""}
+          </span>
+        )
+      }
       actions={
         <>
           <TextInput
@@ -141,7 +156,9 @@ export function CapturesPage() {
             if (hasNextPage && !isFetchingNextPage && last >= rows.length - 20) void fetchNextPage();
           }}
           empty={
-            typed ? (
+            incomplete ? (
+              <EmptyState title="Looking through all captures" />
+            ) : typed ? (
               <EmptyState title="No capture matches">
                 <p>Nothing in the list has “{typed}” in its name or status.</p>
                 <Button variant="default" onClick={() => setTyped("")}>

@@ -4,8 +4,9 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { API_BASE } from "../../api/client";
-import { captureQuery, isRunning, pathsPageQuery } from "../../api/queries";
+import { isRunning, pathsPageQuery } from "../../api/queries";
 import type { Capture } from "../../api/types";
+import { useCapture } from "../../api/useCapture";
 import { EmptyState } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
@@ -62,7 +63,7 @@ export function CapturePage() {
   const [deleting, setDeleting] = useState<Capture>();
   const again = useAnalyzeAgain();
   const cancel = useCancelAnalysis();
-  const { data: capture, error, refetch } = useQuery(captureQuery(captureId));
+  const { data: capture, error, refetch } = useCapture(captureId);
   useRefreshAfterAnalysis(capture);
   // Only captures of MetaRoCE have any.
   const { data: anyPaths } = useQuery({

@@ -74,7 +74,7 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
       <div className={classes.bar}>
         <h2 className={classes.title}>Flows</h2>
         <span className="muted" role="status">
-          {head.data ? countOf(total, filter ? "match" : "flow", filter ? "matches" : "flows") : ""}
+          {head.data && !head.isPlaceholderData ? countOf(total, filter ? "match" : "flow", filter ? "matches" : "flows") : ""}
         </span>
         <TextInput
           className={classes.filter}
@@ -128,7 +128,12 @@ export function FlowsTable({ capture, state, onState, onOpen }: Props) {
         </p>
       )}
       {head.error ? (
-        <QueryError error={head.error} what="The flows" onRetry={() => void head.refetch()} />
+        <QueryError
+          error={head.error}
+          what="The flows"
+          onRetry={() => void head.refetch()}
+          onClearFilter={filter ? () => setTyped("") : undefined}
+        />
       ) : (
         <DataTable
           ref={table}

@@ -83,7 +83,7 @@ export function ListView<T, S extends string, D extends { total: number }, K ext
       <div className={classes.bar}>
         <h2 className={classes.title}>{listing.title}</h2>
         <span className="muted" role="status">
-          {head.data ? countOf(total, filter ? "match" : listing.noun, filter ? "matches" : undefined) : ""}
+          {head.data && !head.isPlaceholderData ? countOf(total, filter ? "match" : listing.noun, filter ? "matches" : undefined) : ""}
         </span>
         <TextInput
           className={classes.filter}
@@ -132,7 +132,12 @@ export function ListView<T, S extends string, D extends { total: number }, K ext
         </p>
       )}
       {head.error ? (
-        <QueryError error={head.error} what={`The ${listing.title.toLowerCase()}`} onRetry={() => void head.refetch()} />
+        <QueryError
+          error={head.error}
+          what={`The ${listing.title.toLowerCase()}`}
+          onRetry={() => void head.refetch()}
+          onClearFilter={filter ? () => setTyped("") : undefined}
+        />
       ) : (
         <DataTable
           main

@@ -1,8 +1,8 @@
 import { Skeleton } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
-import { captureQuery, pathsPageQuery } from "../../api/queries";
+import { pathsPageQuery } from "../../api/queries";
+import { useCapture } from "../../api/useCapture";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
 import type { PathsState } from "../../lib/viewState";
@@ -20,7 +20,7 @@ export function PathsPage() {
   const state = route.useSearch();
   const navigate = route.useNavigate();
   const [active, setActive] = useState<string>();
-  const { data: capture, error, refetch } = useQuery(captureQuery(captureId));
+  const { data: capture, error, refetch } = useCapture(captureId);
   const change = (part: Partial<PathsState>) =>
     void navigate({ search: (previous: PathsState) => ({ ...previous, ...part }), replace: true });
   const columnsOf = useCallback(() => pathColumns(captureId, true), [captureId]);

@@ -1,8 +1,8 @@
 import { Skeleton } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
-import { captureQuery, streamsPageQuery } from "../../api/queries";
+import { streamsPageQuery } from "../../api/queries";
+import { useCapture } from "../../api/useCapture";
 import type { Stream } from "../../api/types";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
@@ -21,7 +21,7 @@ export function StreamsPage() {
   const state = route.useSearch();
   const navigate = route.useNavigate();
   const [active, setActive] = useState<string>();
-  const { data: capture, error, refetch } = useQuery(captureQuery(captureId));
+  const { data: capture, error, refetch } = useCapture(captureId);
   const change = (part: Partial<StreamsState>) =>
     void navigate({ search: (previous: StreamsState) => ({ ...previous, ...part }), replace: true });
   const columnsOf = useCallback((rows: readonly Stream[]) => streamColumns(captureId, true, rows), [captureId]);

@@ -2,8 +2,9 @@ import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { captureQuery, flowQuery } from "../../api/queries";
+import { flowQuery } from "../../api/queries";
 import type { Capture, Flow } from "../../api/types";
+import { useCapture } from "../../api/useCapture";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
 import { formatCount } from "../../lib/format";
@@ -12,22 +13,23 @@ import { ConnectionReplay } from "../replay/ConnectionReplay";
 import { FlowFigures } from "./FlowFigures";
 import classes from "./FlowFrame.module.css";
 
-export type FlowTab = "packets" | "paths" | "streams";
+export type FlowTab = "packets" | "sequence" | "paths" | "streams";
 
 const TABS = {
   packets: "/captures/$captureId/flows/$flowId",
+  sequence: "/captures/$captureId/flows/$flowId/sequence",
   paths: "/captures/$captureId/flows/$flowId/paths",
   streams: "/captures/$captureId/flows/$flowId/streams",
 } as const;
 
-/** Views of a flow of MetaRoCE; flows of RoCE have their packets alone. */
+/** Views of a flow: its packets, the graph of its PSNs and, of MetaRoCE, its paths and streams. */
 function Tabs({ captureId, flow }: { captureId: string; flow: Flow }) {
   const { metaroce } = flow;
-  if (!metaroce) return null;
-  const counts = { packets: undefined, paths: metaroce.paths, streams: metaroce.streams };
+  const counts = { packets: undefined, sequence: undefined, paths: metaroce?.paths, streams: metaroce?.streams };
+  const names = metaroce ? (["packets", "sequence", "paths", "streams"] as const) : (["packets", "sequence"] as const);
   return (
     <nav className={classes.tabs} aria-label="Views of the flow">
-      {(["packets", "paths", "streams"] as const).map((name) => (
+      {names.map((name) => (
         <Link key={name} to={TABS[name]} params={{ captureId, flowId: flow.id }} search={{}} activeOptions={{ exact: true, includeSearch: false }} className={classes.tab}>
           {name.charAt(0).toUpperCase() + name.slice(1)}
           {counts[name] !== undefined && <span className={classes.count}>{formatCount(counts[name])}</span>}
@@ -47,12 +49,12 @@ interface Props {
 
 /** What all views of a flow have in common: its name, its figures, and the other direction's. */
 export function FlowFrame({ captureId, flowId, tab, actions, children }: Props) {
-  const capture = useQuery(captureQuery(captureId));
+  const capture = useCapture(captureId);
   const flow = useQuery(flowQuery(captureId, flowId));
   const reverseId = flow.data?.reverse_flow_id;
   const reverse = useQuery({ ...flowQuery(captureId, reverseId ?? ""), enabled: reverseId !== undefined });
   const crumbs = [{ label: "Captures" }, { label: capture.data?.name ?? "Capture", captureId }];
-  const failed = capture.error ? capture : flow.error ? flow : undefined;
+  const failed = capture.error ? capture : flow.error && !flow.data ? flow : undefined;
   if (failed) {
     return (
       <Page documentTitle="Flow" title="Flow" crumbs={crumbs}>

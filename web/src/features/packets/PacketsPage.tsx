@@ -1,7 +1,6 @@
 import { Skeleton } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { captureQuery } from "../../api/queries";
+import { useCapture } from "../../api/useCapture";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
 import { FINDING_LABELS } from "../../lib/troubles";
@@ -15,7 +14,7 @@ export function PacketsPage() {
   const { captureId } = route.useParams();
   const state = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: capture, error, refetch } = useQuery(captureQuery(captureId));
+  const { data: capture, error, refetch } = useCapture(captureId);
   const title = state.only ? `Packets: ${FINDING_LABELS[state.only].toLowerCase().replace(/^(nak|rnr nak|cnp|ce|icrc)/, (word) => word.toUpperCase())}` : "All packets";
   const crumbs = [{ label: "Captures" }, { label: capture?.name ?? "Capture", captureId }];
   return (
