@@ -17,6 +17,7 @@ type answer struct {
 	numbers  uint64
 	steady   bool // between it and the one before, which was seen, marks did not change
 	marks    bool // and all packets were marked; else none
+	back     bool // it took back what one before it had told: the next one tells it anew
 }
 
 // interval is what lies between two ACKs of a path whose numbers follow each other.
@@ -72,6 +73,7 @@ func (c *Connection) acknowledge(d, r *lane, e *event) {
 	before := p.ack
 	if !c.grows(r, p, &before, &v, &m.ACKH, before.number64, e) {
 		c.replace(p, &v, step, e)
+		p.ack.back = true
 		return
 	}
 	var i *interval
@@ -96,7 +98,7 @@ func (c *Connection) replace(p *path, v *coverage, step int32, e *event) {
 	a := &p.ack
 	a.coverage, a.number, a.number64, a.header, a.step = *v, e.m.CH.PSN, e.number, e.m.ACKH, step
 	a.seen++
-	a.steady = false
+	a.steady, a.back = false, false
 	if step < 64 {
 		a.numbers = a.numbers<<step | 1
 	} else {
@@ -151,7 +153,7 @@ func (c *Connection) grows(r *lane, p *path, earlier *answer, v *coverage, later
 	packets := metaroce.Distance(earlier.header.PacketCount, later.PacketCount)
 	marks := metaroce.Distance(earlier.header.CECount, later.CECount)
 	fresh := int32(v.count() - earlier.count())
-	if packets < 0 || ok && packets < fresh {
+	if packets < 0 || ok && !earlier.back && packets < fresh {
 		c.diverges(finding.MetaRoCEPacketCount, r, int(p.id), e, proof, "packet_count to grow by each packet that arrives", "less",
 			"packet_count of path %d changed by %d while %d packets were newly acknowledged.", p.id, packets, fresh)
 	} else {
