@@ -21,7 +21,7 @@ func TestServePassesAllOverNetworks(t *testing.T) {
 		left.Namespace + " address add fd98::1/64 nodad dev " + left.Interface, right.Namespace + " address add fd98::2/64 nodad dev " + right.Interface,
 		left.Namespace + " address add fd98:1::1/128 nodad dev lo",
 	} {
-		if out, err := exec.CommandContext(t.Context(), "ip", append([]string{"-n"}, strings.Fields(words)...)...).CombinedOutput(); err != nil { //nolint:gosec // words of this test
+		if out, err := exec.CommandContext(t.Context(), "ip", append([]string{"-n"}, strings.Fields(words)...)...).CombinedOutput(); err != nil {
 			t.Fatalf("ip -n %s: %s", words, out)
 		}
 	}

@@ -170,7 +170,7 @@ func (l *lab) reach(report *Report) error {
 func (l *lab) judge(s *Scenario, report *Report) (Result, error) {
 	r := Result{ID: s.ID, Title: s.Title, Clause: s.Clause, Checks: s.Checks}
 	began := l.now()
-	clean := 0
+	clean, sign, busy := 0, "", false // sign: the last one of loss or delay
 	for {
 		x, o := runOnce(l, s)
 		report.Handshakes += x.requests
@@ -180,19 +180,21 @@ func (l *lab) judge(s *Scenario, report *Report) (Result, error) {
 		}
 		r.Runs++
 		r.Verdict, r.Expected, r.Seen, r.Signs = o.verdict, o.expected, o.seen, x.signs
-		if o.verdict == Fail && len(x.signs) == 0 {
+		if len(x.signs) > 0 {
+			sign, busy = x.signs[0], busy || x.busy
+		} else if o.verdict == Fail {
 			clean++
 		}
 		if o.verdict == Fail && clean < cleanFailures && r.Runs < maxRuns || o.verdict == Undetermined && r.Runs < cleanFailures || o.again && r.Runs < maxRuns {
 			continue
 		}
-		if o.verdict == Fail && clean < cleanFailures && (report.Repeated > 0 || x.busy) {
+		if o.verdict == Fail && clean < cleanFailures && (report.Repeated > 0 || busy) {
 			why := "the network loses packets"
-			if x.busy {
+			if busy {
 				why = "one of both hosts was busy"
 			}
 			r.Verdict = Undetermined
-			r.Seen = fmt.Sprintf("failed in each of %d runs (expected %s; seen: %s), but %s: %s", r.Runs, o.expected, o.seen, why, x.signs[0])
+			r.Seen = fmt.Sprintf("failed in %s (expected %s; seen: %s), but %s: %s", plural(r.Runs, "run"), o.expected, o.seen, why, sign)
 			r.Expected = ""
 		}
 		r.Took = l.now() - began
