@@ -131,33 +131,56 @@ func TestConformingConnectionsDoNotDiverge(t *testing.T) {
 	for part := range uint64(4) {
 		t.Run(strconv.FormatUint(part, 10), func(t *testing.T) {
 			t.Parallel()
-			connections, undetermined, checked := 0, uint64(0), uint64(0)
+			var sums conformance
 			for seed := first + part; seed < first+seeds; seed += 4 {
-				c, missing := scenarioOf(seed)
-				w := newWatcher(seed, missing)
-				c.Tap = w.tap
-				run, err := scenario.New(c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.expect(run.Connections)
-				result := run.Go()
-				w.engine.Flush()
-				for i := range w.findings {
-					if f := &w.findings[i]; f.Verdict == finding.Diverges {
-						t.Errorf("seed %d (%v, loss %v/%v/%v, duplicates %v, late %v, %v missing, %d errors): %s: %s [%v]", seed, c.Vantage, c.Loss, c.LossForward, c.LossBack,
-							c.Duplicate, c.Late, missing, len(result.Errors), f.Rule, f.Sentence, f.Packets())
-					}
-				}
-				connections += len(w.connections)
-				for i := range w.connections {
-					for _, n := range w.connections[i].Tallies {
-						undetermined += uint64(n.Undetermined)
-						checked += uint64(n.Undetermined) + uint64(n.Conforms) + uint64(n.Diverges)
-					}
-				}
+				sums.add(t, seed)
 			}
-			t.Logf("%d connections, %.3f %% of %d verdicts undetermined", connections, 100*float64(undetermined)/float64(checked), checked)
+			t.Logf("%d connections, %.3f %% of %d verdicts undetermined", sums.connections, 100*float64(sums.undetermined)/float64(sums.checked), sums.checked)
 		})
+	}
+}
+
+// These accused somebody once: an atomic of which only the request was left, NAKs that a full queue made vain, a READ
+// whose answer told the MTU, an answer of a READ that was lost while a NAK was on its way.
+func TestConnectionsThatWereAccusedOnce(t *testing.T) {
+	for _, seed := range []uint64{156, 293, 412, 9000539, 9002137} {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			var sums conformance
+			sums.add(t, seed)
+		})
+	}
+}
+
+// conformance adds up what was said of conforming connections.
+type conformance struct {
+	connections           int
+	undetermined, checked uint64
+}
+
+func (s *conformance) add(t *testing.T, seed uint64) {
+	t.Helper()
+	c, missing := scenarioOf(seed)
+	w := newWatcher(seed, missing)
+	c.Tap = w.tap
+	run, err := scenario.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.expect(run.Connections)
+	result := run.Go()
+	w.engine.Flush()
+	for i := range w.findings {
+		if f := &w.findings[i]; f.Verdict == finding.Diverges {
+			t.Errorf("seed %d (%v, loss %v/%v/%v, duplicates %v, late %v, %v missing, %d errors): %s: %s [%v]", seed, c.Vantage, c.Loss, c.LossForward, c.LossBack,
+				c.Duplicate, c.Late, missing, len(result.Errors), f.Rule, f.Sentence, f.Packets())
+		}
+	}
+	s.connections += len(w.connections)
+	for i := range w.connections {
+		for _, n := range w.connections[i].Tallies {
+			s.undetermined += uint64(n.Undetermined)
+			s.checked += uint64(n.Undetermined) + uint64(n.Conforms) + uint64(n.Diverges)
+		}
 	}
 }

@@ -65,8 +65,13 @@ func TestNoConformingConnectionDiverges(t *testing.T) {
 	for seed := *firstSeed; total.connections < *connections && !t.Failed(); seed++ {
 		conforming(t, seed, &total, false)
 	}
-	t.Logf("%d connections, %d captures of them, %d packets judged; captures with anything undetermined: %d",
-		total.connections, total.captures, total.packets, total.undetermined)
+	undetermined, all := 0.0, 0.0 // there are more than a tally counts
+	for _, n := range total.rules {
+		undetermined += float64(n.Undetermined)
+		all += float64(n.Conforms) + float64(n.Diverges) + float64(n.Undetermined)
+	}
+	t.Logf("%d connections, %d captures of them, %d packets judged; captures with anything undetermined: %d; %.4f %% of %.0f verdicts undetermined",
+		total.connections, total.captures, total.packets, total.undetermined, 100*undetermined/all, all)
 	for r := range finding.Rule(finding.RuleCount) {
 		if n := total.rules[r]; n != (finding.Tally{}) {
 			t.Logf("%-36s conforms %9d  diverges %d  undetermined %d", r, n.Conforms, n.Diverges, n.Undetermined)
@@ -75,6 +80,9 @@ func TestNoConformingConnectionDiverges(t *testing.T) {
 		}
 	}
 }
+
+// This one was accused once: two of its paths failed one after the other, and what the second passed on was seen first.
+func TestConnectionThatWasAccusedOnce(t *testing.T) { conforming(t, 5000864, &census{}, false) }
 
 type census struct {
 	connections, captures, undetermined int
