@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -158,7 +159,8 @@ func cleanName(name string) string {
 		name = name[i+1:]
 	}
 	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\ufffd' {
+		// Marks that turn the direction of writing make a name look like another.
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\ufffd' {
 			return -1
 		}
 		return r
@@ -167,7 +169,7 @@ func cleanName(name string) string {
 		runes := []rune(name)
 		name = string(runes[:len(runes)-1])
 	}
-	if name = strings.TrimSpace(name); name == "" {
+	if name = strings.TrimSpace(name); strings.Trim(name, ".") == "" {
 		return "unnamed"
 	}
 	return name

@@ -56,6 +56,10 @@ func TestCleanName(t *testing.T) {
 		"dos攻击.pcap":              "dos攻击.pcap",
 		"trailing \t":             "trailing",
 		"../../up":                "up",
+		"..":                      "unnamed",
+		"\u202egnp.pcap":          "gnp.pcap",
+		"a\u0085b\u2066.pcap":     "ab.pcap",
+		"a\u200db":                "a\u200db", // which emoji are joined with
 	} {
 		require.Equal(t, want, cleanName(name), "%q", name)
 	}

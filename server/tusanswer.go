@@ -73,6 +73,9 @@ func tusProblem(status int, text string) *problem {
 			}
 		}
 	}
+	if status == http.StatusNotImplemented { // the one thing that the handler knows and this service does not take
+		return problemf(kindInvalid, "The length of an upload has to be announced when it is begun, in the header Upload-Length.")
+	}
 	if _, after, ok := strings.Cut(text, ": "); ok {
 		text = after
 	}

@@ -142,6 +142,7 @@ func TestUploadProtocol(t *testing.T) {
 	large.problem(t, http.StatusRequestEntityTooLarge)
 	s.do(t, http.MethodPost, "/api/v1/uploads/", nil, "Upload-Length", "5").problem(t, http.StatusPreconditionFailed)
 	s.do(t, http.MethodPost, "/api/v1/uploads/", nil, "Tus-Resumable", "1.0.0").problem(t, http.StatusBadRequest)
+	s.do(t, http.MethodPost, "/api/v1/uploads/", nil, "Tus-Resumable", "1.0.0", "Upload-Defer-Length", "1").problem(t, http.StatusBadRequest)
 	s.do(t, http.MethodGet, "/api/v1/uploads/", nil, "Tus-Resumable", "1.0.0").problem(t, http.StatusMethodNotAllowed)
 	s.do(t, http.MethodPatch, "/api/v1/uploads/"+strings.Repeat("0", 32), nil, "Tus-Resumable", "1.0.0", "Upload-Offset", "0",
 		"Content-Type", "application/offset+octet-stream").problem(t, http.StatusNotFound)
