@@ -23,7 +23,7 @@ func checkLibrary(path string) error {
 		return fmt.Errorf("the ClickHouse library is not at %s: install it with \"make library\", or use a server of your own with --clickhouse ADDR", path)
 	}
 	if err != nil {
-		return fmt.Errorf("%s is not a shared library: %w", path, err)
+		return fmt.Errorf("%s is not a shared library (%w): install it anew with \"make library\", or name another with --library", path, err)
 	}
 	machine := file.Machine
 	if err := file.Close(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,4 +60,25 @@ max-upload = "2GiB"
 	got = execute(t, nil, "serve", "--check", "--config", filepath.Join(t.TempDir(), "none.toml"))
 	require.Equal(t, exitFailure, got.code)
 	require.Contains(t, got.err, "there is no configuration file")
+}
+
+// TestEmptySettingsAreNone: compose files pass variables on that nobody has set.
+func TestEmptySettingsAreNone(t *testing.T) {
+	library := filepath.Join(t.TempDir(), "libchdb.so")
+	for _, name := range []string{"ROCELENS_CLICKHOUSE_LIBRARY", "ROCELENS_CLICKHOUSE_CA", "ROCELENS_DATA", "ROCELENS_CLICKHOUSE"} {
+		t.Setenv(name, "")
+	}
+	var flags struct {
+		databaseFlags `embed:""`
+	}
+	parser, err := kong.New(&flags)
+	require.NoError(t, err)
+	_, err = parser.Parse(nil)
+	require.NoError(t, err)
+	require.Empty(t, flags.Library)
+	require.Empty(t, flags.ClickHouseCA)
+	_, err = parser.Parse([]string{"--library", library, "--clickhouse-ca", "~/ca.pem"})
+	require.NoError(t, err)
+	require.Equal(t, library, flags.database().Library)
+	require.True(t, filepath.IsAbs(flags.database().CAFile))
 }

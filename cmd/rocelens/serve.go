@@ -22,19 +22,19 @@ const configEnv = "ROCELENS_CONFIG"
 
 // databaseFlags say which ClickHouse is used.
 type databaseFlags struct {
-	Data                 string `env:"ROCELENS_DATA" placeholder:"DIR" help:"Directory of captures, uploads and the embedded database. Default: $XDG_DATA_HOME/rocelens."`
-	ClickHouse           string `name:"clickhouse" env:"ROCELENS_CLICKHOUSE" placeholder:"ADDR" help:"Use this ClickHouse server (native protocol, HOST:PORT) and start none."`
-	ClickHouseHTTP       string `name:"clickhouse-http" env:"ROCELENS_CLICKHOUSE_HTTP" placeholder:"ADDR" help:"Its HTTP interface. Default: port 8123 of the same host, 8443 with TLS."`
-	ClickHouseDatabase   string `name:"clickhouse-database" env:"ROCELENS_CLICKHOUSE_DATABASE" default:"rocelens" help:"Its database (${default})."`
-	ClickHouseUser       string `name:"clickhouse-user" env:"ROCELENS_CLICKHOUSE_USER" default:"default" help:"User that may create and write the database (${default})."`
-	ClickHousePassword   string `name:"clickhouse-password" env:"ROCELENS_CLICKHOUSE_PASSWORD" placeholder:"TEXT" help:"Its password; better given by the environment or the file."`
-	ClickHouseReader     string `name:"clickhouse-reader" env:"ROCELENS_CLICKHOUSE_READER" placeholder:"USER" help:"Read-only user of the SQL page. Without one the service makes one of its own, if it may."`
-	ClickHouseReaderPass string `name:"clickhouse-reader-password" env:"ROCELENS_CLICKHOUSE_READER_PASSWORD" placeholder:"TEXT" help:"Its password."`
-	ClickHouseTLS        bool   `name:"clickhouse-tls" env:"ROCELENS_CLICKHOUSE_TLS" help:"Speak TLS to it."`
-	ClickHouseCA         string `name:"clickhouse-ca" env:"ROCELENS_CLICKHOUSE_CA" type:"path" placeholder:"FILE" help:"Certificates that its own must come from, PEM."`
-	Library              string `env:"ROCELENS_CLICKHOUSE_LIBRARY" type:"path" placeholder:"FILE" help:"Library of the embedded database, libchdb.so."`
-	Config               string `placeholder:"FILE" help:"TOML file with any of these flags as keys; also $$ROCELENS_CONFIG."`
-	LogLevel             string `env:"ROCELENS_LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
+	Data                 string       `env:"ROCELENS_DATA" placeholder:"DIR" help:"Directory of captures, uploads and the embedded database. Default: $XDG_DATA_HOME/rocelens."`
+	ClickHouse           string       `name:"clickhouse" env:"ROCELENS_CLICKHOUSE" placeholder:"ADDR" help:"Use this ClickHouse server (native protocol, HOST:PORT) and start none."`
+	ClickHouseHTTP       string       `name:"clickhouse-http" env:"ROCELENS_CLICKHOUSE_HTTP" placeholder:"ADDR" help:"Its HTTP interface. Default: port 8123 of the same host, 8443 with TLS."`
+	ClickHouseDatabase   string       `name:"clickhouse-database" env:"ROCELENS_CLICKHOUSE_DATABASE" default:"rocelens" help:"Its database (${default})."`
+	ClickHouseUser       string       `name:"clickhouse-user" env:"ROCELENS_CLICKHOUSE_USER" default:"default" help:"User that may create and write the database (${default})."`
+	ClickHousePassword   string       `name:"clickhouse-password" env:"ROCELENS_CLICKHOUSE_PASSWORD" placeholder:"TEXT" help:"Its password; better given by the environment or the file."`
+	ClickHouseReader     string       `name:"clickhouse-reader" env:"ROCELENS_CLICKHOUSE_READER" placeholder:"USER" help:"Read-only user of the SQL page. Without one the service makes one of its own, if it may."`
+	ClickHouseReaderPass string       `name:"clickhouse-reader-password" env:"ROCELENS_CLICKHOUSE_READER_PASSWORD" placeholder:"TEXT" help:"Its password."`
+	ClickHouseTLS        bool         `name:"clickhouse-tls" env:"ROCELENS_CLICKHOUSE_TLS" help:"Speak TLS to it."`
+	ClickHouseCA         optionalPath `name:"clickhouse-ca" env:"ROCELENS_CLICKHOUSE_CA" placeholder:"FILE" help:"Certificates that its own must come from, PEM."`
+	Library              optionalPath `env:"ROCELENS_CLICKHOUSE_LIBRARY" placeholder:"FILE" help:"Library of the embedded database, libchdb.so."`
+	Config               string       `placeholder:"FILE" help:"TOML file with any of these flags as keys; also $$ROCELENS_CONFIG."`
+	LogLevel             string       `env:"ROCELENS_LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error (${default})."`
 }
 
 // BeforeResolve reads the configuration file.
@@ -63,7 +63,7 @@ func (f *databaseFlags) database() service.Database {
 	return service.Database{
 		Address: f.ClickHouse, HTTPAddress: f.ClickHouseHTTP, Name: f.ClickHouseDatabase, User: f.ClickHouseUser, Password: f.ClickHousePassword,
 		Reader: f.ClickHouseReader, ReaderPassword: f.ClickHouseReaderPass,
-		TLS: f.ClickHouseTLS, CAFile: f.ClickHouseCA, Library: f.Library,
+		TLS: f.ClickHouseTLS, CAFile: string(f.ClickHouseCA), Library: string(f.Library),
 	}
 }
 
