@@ -75,8 +75,8 @@ func (d *dialogue) learnMTU(p position, e *event) {
 	if !e.opcode.IsFirst() && !e.opcode.IsMiddle() || !e.whole {
 		return
 	}
-	if s := d.ring.find(p); s != nil && s.copies > 0 && s.length != e.length {
-		return // another fault: the copies differ
+	if s := d.ring.find(p); s != nil && s.copies > 0 {
+		return // the first copy was held against it, and this one is against the first
 	}
 	d.checkMTU(e, d.lane)
 }
