@@ -93,13 +93,21 @@ func canPass(err error) bool {
 	return !answered || passing[code]
 }
 
+// codeStandardException is the code of errors of the C++ library. One of them is how the embedded database, which has no
+// working directory, refuses to read files.
+const codeStandardException = 1001
+
 // queryError turns ClickHouse's answer into a QueryError and leaves all else alone.
 func (s *Store) queryError(err error) error {
 	exception, ok := errors.AsType[*clickhouse.Exception](err)
 	if !ok {
 		return err
 	}
-	return &QueryError{Code: int(exception.Code), Name: s.errorNames[int(exception.Code)], Message: exception.Message}
+	message := exception.Message
+	if exception.Code == codeStandardException && strings.Contains(message, "getcwd") {
+		message = "The embedded database gives SQL no files: file() and formats that read templates are refused. ClickHouse says: " + message
+	}
+	return &QueryError{Code: int(exception.Code), Name: s.errorNames[int(exception.Code)], Message: message}
 }
 
 // readErrorNames asks the server for the names of its error codes, which the native protocol does not send.

@@ -54,11 +54,11 @@ var surroundings = []rule{
 	{"/proc/stat", readFile},
 }
 
-// confine gives up all files but those below directory and the surroundings. A Landlock domain holds for
+// confine gives up all files but those of the paths, each as it is needed, and the surroundings. A Landlock domain holds for
 // the thread that asks for it and what descends from it, so the process starts itself anew from that
 // thread. It returns nil without confinement where the kernel has no Landlock of use; the parent finds that out
 // by trying.
-func confine(directory, library string) error {
+func confine(own paths) error {
 	if os.Getenv(confinedMark) != "" {
 		return nil
 	}
@@ -73,25 +73,34 @@ func confine(directory, library string) error {
 	if err != nil {
 		return fmt.Errorf("find this program's file: %w", err)
 	}
-	if library, err = filepath.EvalSymlinks(library); err != nil {
+	library, err := filepath.EvalSymlinks(own.library)
+	if err != nil {
 		return fmt.Errorf("find the library's file: %w", err)
 	}
 	rules := slices.Concat(surroundings, []rule{
-		{directory, everything &^ unix.LANDLOCK_ACCESS_FS_EXECUTE},
+		{own.data, everything &^ unix.LANDLOCK_ACCESS_FS_EXECUTE},
+		{own.logs, everything &^ (unix.LANDLOCK_ACCESS_FS_EXECUTE | readFile)}, // queries of others are in there
+		{own.config, readFile},
+		{own.users, readFile},
 		{library, readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE},
 		{program, readFile | unix.LANDLOCK_ACCESS_FS_EXECUTE},
 	})
-	own := rule{"/proc/" + strconv.Itoa(os.Getpid()), readTree}
-	for _, r := range append(rules, own) {
+	// Of its own process the C library needs the map of addresses and the engine some figures; neither gets at memory,
+	// environment or arguments.
+	process := "/proc/" + strconv.Itoa(os.Getpid())
+	for _, name := range []string{"maps", "statm", "status", "stat"} {
+		rules = append(rules, rule{filepath.Join(process, name), readFile})
+	}
+	for _, r := range rules {
 		if err := allow(ruleset, r); err != nil {
-			return fmt.Errorf("confine to %s: allow %s: %w", directory, r.path, err)
+			return fmt.Errorf("confine to %s: allow %s: %w", own.data, r.path, err)
 		}
 	}
 
 	// A rule holds for the directory entry that it was made of; an open file keeps that of /proc from being
 	// forgotten and made anew. It is left open for the life of the process.
-	if _, err := unix.Open(own.path, unix.O_PATH, 0); err != nil {
-		return fmt.Errorf("open %s: %w", own.path, err)
+	if _, err := unix.Open(process, unix.O_PATH, 0); err != nil {
+		return fmt.Errorf("open %s: %w", process, err)
 	}
 
 	runtime.LockOSThread()

@@ -2,5 +2,5 @@
 
 package main
 
-// confine does nothing where there is no Landlock; the parent finds that out by trying.
-func confine(_, _ string) error { return nil }
+// confine does nothing where there is no Landlock; the parent finds out by trying what can be read.
+func confine(paths) error { return nil }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -39,12 +40,16 @@ func openDoors(nativePort, httpPort uint, native guard) (doors, error) {
 	return doors{n, h}, nil
 }
 
-// lead reads the engine's ports, leads clients there, tells the doors' ports on standard output, and tells whether the
-// engine had any.
-func (d doors) lead(listening io.Reader, engine net.IP) bool {
+// lead reads the engine's ports, takes the directory of files from the engine, leads clients there, tells the doors' ports
+// on standard output, and tells whether all of that went well.
+func (d doors) lead(listening io.Reader, engine net.IP, files noFiles) bool {
 	var native, http int
 	if _, err := fmt.Fscanf(listening, "%d\t%d\n", &native, &http); err != nil {
 		return false
+	}
+	if err := files.remove(); err != nil {
+		fmt.Fprintf(os.Stderr, "rocelens-clickhouse: %v\n", err)
+		os.Exit(1) // the engine has met nobody yet
 	}
 	go d.native.serve(&net.TCPAddr{IP: engine, Port: native})
 	go d.http.serve(&net.TCPAddr{IP: engine, Port: http})

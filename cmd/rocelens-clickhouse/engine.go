@@ -16,7 +16,7 @@ import (
 )
 
 // serve runs the engine's command line in this process and returns when standard input has ended.
-func serve(library, config, data string, engine net.IP, doors doors) error {
+func serve(library, config, data string, engine net.IP, doors doors, files noFiles) error {
 	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return fmt.Errorf("the ClickHouse library does not load: %w", err)
@@ -49,7 +49,7 @@ func serve(library, config, data string, engine net.IP, doors doors) error {
 		return err
 	}
 	told := make(chan bool, 1)
-	go func() { told <- doors.lead(listening, engine) }()
+	go func() { told <- doors.lead(listening, engine, files) }()
 	last := make(chan string, 1)
 	go func() { last <- relay(said, original) }()
 

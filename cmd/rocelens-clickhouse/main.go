@@ -8,8 +8,8 @@
 // Its life hangs on that pipe alone. When the parent closes it, or dies in whatever way, the engine shuts
 // down in order and the process exits 0. Signals from the keyboard are ignored for that reason.
 //
-// Where the kernel offers Landlock, the process first gives up all files but its own: the engine's scalar
-// function file() asks for no privilege, and a reader of the database must not read the machine by it.
+// The engine's scalar function file() asks for no privilege in this form of ClickHouse. It is refused all the same, by two
+// means: see noFiles, and, where the kernel offers Landlock, confine.
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 )
 
@@ -28,6 +29,9 @@ func main() {
 	}
 }
 
+// paths are the files and directories that this process has of its own.
+type paths struct{ data, logs, config, users, library string }
+
 func run(args []string) error {
 	flags := flag.NewFlagSet("rocelens-clickhouse", flag.ContinueOnError)
 	library := flags.String("library", "", "path of libchdb.so")
@@ -35,15 +39,16 @@ func run(args []string) error {
 	data := flags.String("data", "", "directory that the database lives in")
 	users := flags.String("users", "", "path of ClickHouse's users.xml; who is not in it with a password is not let in")
 	engine := flags.String("engine-host", "127.0.0.1", "address of the loopback interface that the configuration lets the engine listen on")
-	confined := flags.String("confine", "", "`directory` outside of which no file can be read or written, apart from what the system's libraries need; empty: no confinement")
+	logs := flags.String("logs", "", "directory that the configuration lets the engine write its logs to")
+	confined := flags.Bool("confine", false, "use no files but the data, the logs (to write), the configuration (to read) and what the system's libraries need")
 	native := flags.Uint("native-port", 0, "port of the native protocol on 127.0.0.1; 0: the system chooses")
 	http := flags.Uint("http-port", 0, "port of HTTP; 0: the system chooses")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	for _, required := range []struct{ name, value string }{{"library", *library}, {"config", *config}, {"data", *data}, {"users", *users}} {
-		if required.value == "" {
-			return fmt.Errorf("flag --%s is missing", required.name)
+	for _, required := range []struct{ name, value string }{{"library", *library}, {"config", *config}, {"data", *data}, {"users", *users}, {"logs", *logs}} {
+		if !filepath.IsAbs(required.value) {
+			return fmt.Errorf("flag --%s is missing, or no absolute path", required.name)
 		}
 	}
 	if _, err := os.Stat(*config); err != nil {
@@ -56,8 +61,8 @@ func run(args []string) error {
 		return err
 	}
 	signal.Ignore(os.Interrupt, syscall.SIGHUP)
-	if *confined != "" {
-		if err := confine(*confined, *library); err != nil {
+	if *confined {
+		if err := confine(paths{data: *data, logs: *logs, config: *config, users: *users, library: *library}); err != nil {
 			return err
 		}
 	}
@@ -73,5 +78,12 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return serve(*library, *config, *data, host, doors)
+	files, err := enterNoFiles(*data)
+	if err != nil {
+		return err
+	}
+	if err := lendStdin(*data); err != nil {
+		return err
+	}
+	return serve(*library, *config, *data, host, doors, files)
 }

@@ -21,7 +21,7 @@ func divertStderr() (reader, original *os.File, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	if err := unix.Dup2(int(writer.Fd()), 2); err != nil {
+	if err := replace(int(writer.Fd()), 2); err != nil {
 		return nil, nil, fmt.Errorf("divert standard error: %w", err)
 	}
 	if err := writer.Close(); err != nil {
@@ -32,5 +32,8 @@ func divertStderr() (reader, original *os.File, err error) {
 
 // restoreStderr ends the pipe and puts the original back.
 func restoreStderr(original *os.File) error {
-	return unix.Dup2(int(original.Fd()), 2)
+	return replace(int(original.Fd()), 2)
 }
+
+// replace makes the file descriptor to another one for what from is.
+func replace(from, to int) error { return unix.Dup2(from, to) }

@@ -29,7 +29,7 @@ type child struct {
 
 // launch starts a process and waits until it says that it listens.
 func (s *Server) launch(ctx context.Context, tcpPort, httpPort uint16) (*child, error) {
-	if err := s.layout.writeConfig(s.engineHost); err != nil {
+	if err := s.writeConfiguration(); err != nil {
 		return nil, err
 	}
 	file, err := os.Create(filepath.Join(s.layout.logs(), "stderr.log"))
@@ -47,7 +47,8 @@ func (s *Server) launch(ctx context.Context, tcpPort, httpPort uint16) (*child, 
 		"--users", s.layout.users(),
 		"--data", s.layout.database(),
 		"--engine-host", s.engineHost,
-		"--confine", s.layout.root,
+		"--logs", s.layout.logs(),
+		"--confine",
 		"--native-port", strconv.Itoa(int(tcpPort)),
 		"--http-port", strconv.Itoa(int(httpPort)))
 	c.command.Dir = s.layout.root
@@ -67,6 +68,10 @@ func (s *Server) launch(ctx context.Context, tcpPort, httpPort uint16) (*child, 
 	go c.reap()
 	if err := c.awaitReady(ctx, ready); err != nil {
 		return nil, err
+	}
+	// The engine has read them; hashes of passwords need not lie about.
+	if err := s.layout.removeConfiguration(); err != nil {
+		return nil, errors.Join(err, c.stop(ctx))
 	}
 	return c, nil
 }

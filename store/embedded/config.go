@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -173,6 +174,11 @@ func (l layout) writeUsers(database string, limits Limits, servicePassword, read
 		"ReaderUser":  ReaderUser,
 		"ReaderHash":  hash(readerPassword),
 	})
+}
+
+// removeConfiguration removes both files.
+func (l layout) removeConfiguration() error {
+	return errors.Join(os.Remove(l.config()), os.Remove(l.users()))
 }
 
 func render(source *template.Template, path string, values any) error {

@@ -69,7 +69,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		return nil, errors.Join(err, child.stop(ctx), s.unlock())
 	}
 	if !s.confined {
-		options.Logger.Warn("the database is not confined to its own files")
+		options.Logger.Warn("the database lets its reader read files")
 	}
 	go s.supervise(context.WithoutCancel(ctx), child)
 	return s, nil
@@ -88,6 +88,14 @@ func (s *Server) prepare(ctx context.Context) error {
 	}
 	if s.engineLock, err = acquire(ctx, s.layout.engineLock(), lockTimeout); err != nil {
 		return fmt.Errorf("%w: the database of an earlier run in %s does not end", err, s.options.Data)
+	}
+	return nil
+}
+
+// writeConfiguration writes what a new child reads.
+func (s *Server) writeConfiguration() error {
+	if err := s.layout.writeConfig(s.engineHost); err != nil {
+		return err
 	}
 	return s.layout.writeUsers(s.options.Database, s.options.Limits, s.servicePassword, s.readerPassword)
 }
@@ -203,8 +211,8 @@ func (s *Server) Credentials() (user, password string) { return ServiceUser, s.s
 // ReaderCredentials are user and password of the user that may only read.
 func (s *Server) ReaderCredentials() (user, password string) { return ReaderUser, s.readerPassword }
 
-// Confined tells whether the database can read no files but its own. When it does not hold, SQL must not
-// be taken from others: the engine's function file() asks for no privilege.
+// Confined tells whether the reader was refused every file that it tried when the database started. When it does not
+// hold, SQL must not be taken from others: the engine's function file() asks for no privilege.
 func (s *Server) Confined() bool { return s.confined }
 
 // ProcessID is the database's process at this moment.

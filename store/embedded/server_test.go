@@ -209,69 +209,6 @@ func TestTheEngineKeepsNoLogTables(t *testing.T) {
 	}
 }
 
-func TestReaderIsRefused(t *testing.T) {
-	needLibrary(t)
-	server := start(t, embedded.Options{Data: t.TempDir()})
-	service(t, server, "CREATE DATABASE rocelens")
-	service(t, server, "CREATE TABLE rocelens.t (n UInt64) ENGINE = MergeTree ORDER BY n")
-	service(t, server, "INSERT INTO rocelens.t VALUES (7)")
-	service(t, server, "CREATE DATABASE other")
-	service(t, server, "CREATE TABLE other.t (n UInt64) ENGINE = MergeTree ORDER BY n")
-	user, password := server.ReaderCredentials()
-	for _, allowed := range []struct{ query, want string }{
-		{"SELECT n FROM rocelens.t", "7"},
-		{"SHOW TABLES FROM rocelens", "t"},
-		{"SELECT name FROM system.columns", "n"},
-		{"SELECT database, name FROM system.tables", "rocelens\tt"},
-		{"SELECT max_execution_time FROM (SELECT getSetting('max_execution_time') AS max_execution_time) SETTINGS max_execution_time = 5", "5"},
-		{"SELECT getSetting('final')", "true"},
-	} {
-		status, body := ask(t, server, user, password, allowed.query)
-		if status != http.StatusOK || body != allowed.want {
-			t.Errorf("%s: %d %q, want %q", allowed.query, status, body, allowed.want)
-		}
-	}
-	for _, refused := range []struct{ query, want string }{
-		{"SELECT * FROM other.t", "ACCESS_DENIED"},
-		{"SELECT * FROM system.users", "ACCESS_DENIED"},
-		{"SELECT * FROM system.processes", "ACCESS_DENIED"},
-		{"SELECT * FROM system.server_settings", "ACCESS_DENIED"},
-		{"SELECT * FROM url('http://127.0.0.1:1/', 'CSV', 'a String')", "ACCESS_DENIED"},
-		{"SELECT * FROM file('/etc/passwd', 'LineAsString', 'a String')", "ACCESS_DENIED"},
-		{"SELECT file('/etc/passwd')", "Permission denied"},
-		{"SELECT file('/proc/self/root/etc/passwd')", "Permission denied"},
-		{"SELECT * FROM remote('127.0.0.1:1', system.one)", "ACCESS_DENIED"},
-		{"SELECT * FROM executable('x', 'TSV', 'a String')", "ACCESS_DENIED"},
-		{"DROP TABLE rocelens.t", "ACCESS_DENIED"},
-		{"DROP DATABASE rocelens", "ACCESS_DENIED"},
-		{"INSERT INTO rocelens.t VALUES (8)", "ACCESS_DENIED"},
-		{"INSERT INTO FUNCTION file('x.csv') SELECT 1", "ACCESS_DENIED"},
-		{"ALTER TABLE rocelens.t DELETE WHERE 1", "ACCESS_DENIED"},
-		{"TRUNCATE TABLE rocelens.t", "ACCESS_DENIED"},
-		{"CREATE TABLE rocelens.u (n UInt64) ENGINE = Memory", "ACCESS_DENIED"},
-		{"CREATE TEMPORARY TABLE u (n UInt64)", "ACCESS_DENIED"},
-		{"CREATE USER evil", "ACCESS_DENIED"},
-		{"SYSTEM SHUTDOWN", "ACCESS_DENIED"},
-		{"SET readonly = 0", "READONLY"},
-		{"SELECT 1 SETTINGS max_execution_time = 0", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT 1 SETTINGS max_execution_time = 3600", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT 1 SETTINGS max_memory_usage = 0", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT 1 SETTINGS max_memory_usage = 1000000000000", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT 1 SETTINGS max_result_rows = 0", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT 1 SETTINGS max_result_rows = 1000000000000", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT 1 SETTINGS result_overflow_mode = 'break'", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT 1 SETTINGS max_concurrent_queries_for_user = 1000", "SETTING_CONSTRAINT_VIOLATION"},
-		{"SELECT number FROM numbers(100000000) FORMAT Null SETTINGS max_result_rows = 10", "TOO_MANY_ROWS_OR_BYTES"},
-		{"SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number)) SETTINGS max_execution_time = 1", "TIMEOUT_EXCEEDED"},
-		{"SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_memory_usage = 10000000", "MEMORY_LIMIT_EXCEEDED"},
-	} {
-		status, body := ask(t, server, user, password, refused.query)
-		if status == http.StatusOK || !strings.Contains(body, refused.want) {
-			t.Errorf("%s: %d %.300s, want %s", refused.query, status, body, refused.want)
-		}
-	}
-}
-
 func TestSentences(t *testing.T) {
 	needLibrary(t)
 	library, err := embedded.FindLibrary("")
