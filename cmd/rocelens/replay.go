@@ -21,6 +21,7 @@ type replayCommand struct {
 	All     bool     `help:"Print undetermined places in full, too, and connections that conform."`
 	Packets string   `placeholder:"DIR" help:"Write the packets that prove each divergence to DIR, one pcapng file a divergence, with comments that say what they prove; with --all, of undetermined places, too."`
 	Around  int      `default:"10" help:"With --packets: how many packets of the connection before and after each, ${default} by default."`
+	Merge   bool     `help:"Merge two captures of the same traffic from two points: clocks, delays, what was lost between the points, and what a capture missed."`
 	FailOn  string   `default:"notice" enum:"notice,warning,error" help:"Exit with 3 for divergences of this severity and above: ${enum}."`
 }
 
@@ -42,6 +43,9 @@ func (c *replayCommand) Run(ctx context.Context, std *streams) error {
 	}
 	if err := c.checkPackets(); err != nil {
 		return err
+	}
+	if c.Merge {
+		return c.merge(ctx, std)
 	}
 	var out replayOutput
 	switch {

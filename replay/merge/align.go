@@ -33,6 +33,9 @@ func Align(a, b *Sample) (*Clocks, error) {
 		extent: [2][2]int64{{a.began, a.ended}, {b.began, b.ended}},
 	}
 	for _, s := range [...]*Sample{a, b} {
+		for flow, partner := range s.pairs {
+			c.partners[flow], c.partners[partner] = partner, flow
+		}
 		for at, l := range s.lanes {
 			if l.partner != 0 {
 				c.partners[at.flow] = l.partner

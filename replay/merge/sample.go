@@ -22,7 +22,8 @@ type Sample struct {
 	limit   uint64 // identities above it are not kept
 	entries map[uint64]entry
 	lanes   map[lane]*laneSample
-	grain   int64 // ns: all times are a multiple of it
+	pairs   map[uint64]uint64 // flows that are two directions of one connection
+	grain   int64             // ns: all times are a multiple of it
 }
 
 // entry is a sampled packet.
@@ -52,7 +53,7 @@ type laneSample struct {
 
 // NewSample is a sample of which nothing was taken.
 func NewSample() *Sample {
-	return &Sample{limit: ^uint64(0), entries: map[uint64]entry{}, lanes: map[lane]*laneSample{}, grain: 1e6}
+	return &Sample{limit: ^uint64(0), entries: map[uint64]entry{}, lanes: map[lane]*laneSample{}, pairs: map[uint64]uint64{}, grain: 1e6}
 }
 
 // Add looks at the next packet of the capture.
@@ -129,10 +130,8 @@ func (l *laneSample) passed(p *Sighting) bool {
 
 // Pair tells which flow is the opposite direction of another, when that was found late.
 func (s *Sample) Pair(flow, partner uint64) {
-	for _, at := range [...]lane{{flow: flow, path: -1}, {flow: flow, path: -1, cnp: true}} {
-		if l := s.lanes[at]; l != nil {
-			l.partner = partner
-		}
+	if len(s.pairs) < maxLanes {
+		s.pairs[flow] = partner
 	}
 }
 
