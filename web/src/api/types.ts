@@ -25,6 +25,7 @@ export type QueryResult = Schemas["QueryResult"];
 export type Replay = Schemas["Replay"];
 export type ReplayDirection = Schemas["ReplayDirection"];
 export type Rule = Schemas["Rule"];
+export type Sequence = Schemas["Sequence"];
 export type Service = Schemas["Service"];
 export type Stream = Schemas["Stream"];
 export type Surroundings = Schemas["Surroundings"];

@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { CapturesPage } from "../features/captures/CapturesPage";
 import { decodeState, formatQuery, parseQuery } from "../lib/urlState";
-import { captureSchema, capturesSchema, divergenceSchema, packetsSchema, pathsSchema, querySchema, replaySchema, streamsSchema } from "../lib/viewState";
+import { captureSchema, capturesSchema, divergenceSchema, packetsSchema, pathsSchema, querySchema, replaySchema, sequenceSchema, streamsSchema } from "../lib/viewState";
 import { NotFound, PageError, PagePending } from "./PageStates";
 import { Shell } from "./Shell";
 
@@ -82,6 +82,13 @@ const flowStreamsRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/metaroce/FlowStreamsPage"), "FlowStreamsPage"),
 });
 
+const flowSequenceRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/flows/$flowId/sequence",
+  validateSearch: (raw) => decodeState(sequenceSchema, raw),
+  component: lazyRouteComponent(() => import("../features/sequence/SequencePage"), "SequencePage"),
+});
+
 const queryRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sql",
@@ -100,6 +107,7 @@ const routeTree = rootRoute.addChildren([
   flowRoute,
   flowPathsRoute,
   flowStreamsRoute,
+  flowSequenceRoute,
   queryRoute,
 ]);
 

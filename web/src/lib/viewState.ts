@@ -201,6 +201,22 @@ export const divergenceSchema: Schema<DivergenceState> = {
   around: { read: (raw) => (/^\d{1,3}$/.test(raw) && Number(raw) <= 200 ? Number(raw) : undefined), write: String },
 };
 
+export interface SequenceState {
+  /** Span of time that is shown. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Path of MetaRoCE that is shown alone. */
+  path?: number | undefined;
+  /** What is not drawn, parted by commas. */
+  hide?: string | undefined;
+}
+export const sequenceSchema: Schema<SequenceState> = {
+  from: moment,
+  to: moment,
+  path: { read: (raw) => (/^\d{1,3}$/.test(raw) && Number(raw) <= 255 ? Number(raw) : undefined), write: String },
+  hide: pattern(/^[a-z]+(,[a-z]+)*$/),
+};
+
 export interface QueryState {
   sql?: string | undefined;
 }

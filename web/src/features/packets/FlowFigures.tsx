@@ -9,7 +9,7 @@ import classes from "./FlowFigures.module.css";
 const NO_PSN = "packets of this flow carry no sequence that could tell";
 const NO_IP = "there is no IP header that could carry the mark";
 
-type FlowRoute = "/captures/$captureId/flows/$flowId" | "/captures/$captureId/flows/$flowId/paths" | "/captures/$captureId/flows/$flowId/streams";
+type FlowRoute = `/captures/$captureId/flows/$flowId${"" | "/sequence" | "/paths" | "/streams"}`;
 
 interface Figure {
   header: string;

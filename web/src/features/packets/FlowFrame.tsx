@@ -13,22 +13,23 @@ import { ConnectionReplay } from "../replay/ConnectionReplay";
 import { FlowFigures } from "./FlowFigures";
 import classes from "./FlowFrame.module.css";
 
-export type FlowTab = "packets" | "paths" | "streams";
+export type FlowTab = "packets" | "sequence" | "paths" | "streams";
 
 const TABS = {
   packets: "/captures/$captureId/flows/$flowId",
+  sequence: "/captures/$captureId/flows/$flowId/sequence",
   paths: "/captures/$captureId/flows/$flowId/paths",
   streams: "/captures/$captureId/flows/$flowId/streams",
 } as const;
 
-/** Views of a flow of MetaRoCE; flows of RoCE have their packets alone. */
+/** Views of a flow: its packets, the graph of its PSNs and, of MetaRoCE, its paths and streams. */
 function Tabs({ captureId, flow }: { captureId: string; flow: Flow }) {
   const { metaroce } = flow;
-  if (!metaroce) return null;
-  const counts = { packets: undefined, paths: metaroce.paths, streams: metaroce.streams };
+  const counts = { packets: undefined, sequence: undefined, paths: metaroce?.paths, streams: metaroce?.streams };
+  const names = metaroce ? (["packets", "sequence", "paths", "streams"] as const) : (["packets", "sequence"] as const);
   return (
     <nav className={classes.tabs} aria-label="Views of the flow">
-      {(["packets", "paths", "streams"] as const).map((name) => (
+      {names.map((name) => (
         <Link key={name} to={TABS[name]} params={{ captureId, flowId: flow.id }} search={{}} activeOptions={{ exact: true, includeSearch: false }} className={classes.tab}>
           {name.charAt(0).toUpperCase() + name.slice(1)}
           {counts[name] !== undefined && <span className={classes.count}>{formatCount(counts[name])}</span>}
