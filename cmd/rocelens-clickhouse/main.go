@@ -46,7 +46,7 @@ func run(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	for _, required := range []struct{ name, value string }{{"library", *library}, {"config", *config}, {"data", *data}, {"users", *users}, {"logs", *logs}} {
+	for _, required := range []struct{ name, value string }{{"library", *library}, {"config", *config}, {"data", *data}, {"users", *users}} {
 		if !filepath.IsAbs(required.value) {
 			return fmt.Errorf("flag --%s is missing, or no absolute path", required.name)
 		}
