@@ -116,6 +116,9 @@ func receiverCoalesced(x *attempt) {
 		switch a.ACKH.Trigger {
 		case mr0.ACKTriggerCoalesced, mr0.ACKTriggerTimer, mr0.ACKTriggerWindowUpdate:
 		default:
+			if first := mr0.PathInitialPSN(c.local.InitialPSN, 0); a.ACKH.SACK != (mr0.SACK{}) || a.ACKH.PacketCount != a.ACKH.CumulativePSN-first {
+				x.again("the network lost or doubled packets of the run") // of which the target has to tell
+			}
 			x.fail("trigger coalesced, timer or window_update", "trigger "+a.ACKH.Trigger.String(), a)
 		}
 	}

@@ -2,7 +2,6 @@ package compliance_test
 
 import (
 	"flag"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +41,9 @@ func (v *variant) scenarios(number int) []compliance.Scenario {
 	return out
 }
 
+// tries are how often scenarios run that were not decided: on a busy machine the suite rather says nothing.
+const tries = 4
+
 // Each broken variant fails exactly the scenarios that it should.
 func TestBrokenVariantsFailTheirScenarios(t *testing.T) {
 	t.Parallel()
@@ -49,30 +51,29 @@ func TestBrokenVariantsFailTheirScenarios(t *testing.T) {
 	if len(all) < 40 {
 		t.Errorf("%d variants, want 40 or more", len(all))
 	}
-	got := make([]string, len(all))
+	left := make([][]compliance.Scenario, len(all))
 	slots := make(chan struct{}, *atOnce)
 	var running sync.WaitGroup
 	for i := range all {
-		if !strings.Contains(all[i].name, *onlyVariant) {
-			got[i] = all[i].fails
-			continue
+		if strings.Contains(all[i].name, *onlyVariant) {
+			running.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				left[i] = all[i].examine(t, all[i].scenarios(i), false)
+			})
 		}
-		running.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			got[i] = examineVariant(t, &all[i], i)
-		})
 	}
 	running.Wait()
 	for i := range all {
-		if got[i] != all[i].fails {
-			t.Errorf("%s\n  fails %s\n  want  %s", all[i].name, got[i], all[i].fails)
+		for try := 2; try <= tries && len(left[i]) > 0; try++ {
+			left[i] = all[i].examine(t, left[i], try == tries)
 		}
 	}
 }
 
-// examineVariant is what fails of a variant, one blank between.
-func examineVariant(t *testing.T, v *variant, number int) string {
+// examine runs scenarios against the variant, and returns those that were not decided as they must be. One that fails
+// and must not is an error at once; at the last try so is one that must fail and does not.
+func (v *variant) examine(t *testing.T, scenarios []compliance.Scenario, last bool) (left []compliance.Scenario) {
 	t.Helper()
 	n := network()
 	serve(t, host(n, targetBehind), func(c *softmetaroce.Config) {
@@ -89,23 +90,24 @@ func examineVariant(t *testing.T, v *variant, number int) string {
 	interpose(t, n, in, out)
 	report := examine(t, host(n, placeOfTarget), host(n, placeOfSuite), func(c *compliance.Config) {
 		c.Timeout = 250 * time.Millisecond
-		c.Scenarios = v.scenarios(number)
+		c.Scenarios = scenarios
 	})
-	var failed []string
+	must := strings.Fields(v.fails)
 	for i := range report.Results {
 		r := &report.Results[i]
-		if r.Verdict != compliance.Pass {
-			failed = append(failed, r.ID)
+		want := compliance.Pass
+		if slices.Contains(must, r.ID) {
+			want = compliance.Fail
 		}
+		say := t.Logf
 		switch {
-		case r.Verdict == compliance.Undetermined:
-			t.Errorf("%s: %s is undetermined: %s", v.name, r.ID, r.Seen)
-		case r.Verdict == compliance.Fail && testing.Verbose():
-			t.Logf("%s: %s expected %s; seen: %s (%d runs)", v.name, r.ID, r.Expected, r.Seen, r.Runs)
+		case r.Verdict == want:
+			continue
+		case r.Verdict == compliance.Fail, last && want == compliance.Fail:
+			say = t.Errorf
 		}
+		say("%s: %s: %s in %d runs, want %s; expected %s; seen: %s; %v", v.name, r.ID, r.Verdict, r.Runs, want, r.Expected, r.Seen, r.Signs)
+		left = append(left, scenarios[i])
 	}
-	if testing.Verbose() {
-		fmt.Fprintln(t.Output(), v.name, time.Duration(report.Took))
-	}
-	return strings.Join(failed, " ")
+	return left
 }

@@ -54,7 +54,8 @@ a fifth of ` + "`--timeout`" + ` counts as one with signs of loss.
 What ` + "`softmetaroce serve`" + ` runs must pass all scenarios, over IPv4 and IPv6, also while the host is busy, and must fail none over a network
 that loses packets. A proxy in the tests breaks it in more than fifty ways, each of which must fail the scenarios that it is named with, and no
 other: ` + "`go test ./replay/compliance`" + ` runs those and a share of all others, another share against each variant, and ` + "`make compliance-matrix`" + `
-all scenarios against each. ` + "`-variant NAME`" + ` picks variants.
+all scenarios against each. ` + "`-variant NAME`" + ` picks variants. What a
+busy machine leaves undetermined runs again, up to four times; a failure of what must pass is an error at once.
 
 ## What the target has to serve
 
