@@ -62,7 +62,7 @@ func (c *Connection) answerPort(d, r *lane, e *event) {
 	own := e.m.CH.PathID % r.conn.PathCount
 	port, source := e.packet.UDP.SourcePort, e.packet.Network.Source
 	if b := &r.ports; b.begun && b.path != own {
-		c.weigh(d, clueAnswerPort, int(e.m.CH.PathID), e, b.port == port && b.source == source, 0, b.number, e.number)
+		c.weigh(d, clueAnswerPort, int(e.m.CH.PathID), e, b.port == port && b.source == source, 0, r.setup.number, b.number, e.number)
 	}
 	r.ports = ports{begun: true, path: own, port: port, source: source, number: e.number}
 	if int(own) >= len(r.paths) || r.paths[own] == nil {
@@ -79,6 +79,6 @@ func (c *Connection) answersAside(r *lane, p *path, e *event) {
 	if p.aside == 0 {
 		return
 	}
-	c.weigh(&c.lanes[1-r.index], clueAnswerPort, int(p.id), e, true, 0, p.aside, e.number)
+	c.weigh(&c.lanes[1-r.index], clueAnswerPort, int(p.id), e, true, 0, r.setup.number, p.aside, e.number)
 	p.aside = 0
 }
