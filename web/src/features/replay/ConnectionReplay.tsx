@@ -5,6 +5,7 @@ import type { Replay, ReplayDirection } from "../../api/types";
 import { Unknown } from "../../components/Unknown";
 import { countOf, formatCount, formatDuration } from "../../lib/format";
 import classes from "./ConnectionReplay.module.css";
+import { FlowDivergences } from "./FlowDivergences";
 
 const VERDICTS = {
   conforms: "Does what the reference would",
@@ -118,6 +119,7 @@ export function ConnectionReplay({ captureId, flowId }: Props) {
           habits of its ends
         </span>
       </summary>
+      <FlowDivergences captureId={captureId} connectionId={replay.connection_id} />
       <Directions replay={replay} />
       {Object.keys(replay.properties).length > 0 && (
         <dl className={classes.properties}>

@@ -6,6 +6,7 @@ import type { DivergenceDetail } from "../../api/types";
 import { EmptyState } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
+import { parseTime, toRFC3339 } from "../../lib/time";
 import type { DivergenceState } from "../../lib/viewState";
 import classes from "./DivergencePage.module.css";
 import { DownloadPackets } from "./DownloadPackets";
@@ -13,6 +14,14 @@ import { LadderDiagram } from "./LadderDiagram";
 
 const route = getRouteApi("/captures/$captureId/replay/$divergenceId");
 const AROUND = 12;
+
+/** Enough to see what led to it and what came of it, ns. */
+const BESIDE = 200_000n;
+
+function spanAround(time: string | null | undefined): { from?: string; to?: string } {
+  const at = time ? parseTime(time) : undefined;
+  return at === undefined ? {} : { from: toRFC3339(at - BESIDE), to: toRFC3339(at + BESIDE) };
+}
 
 function Said({ captureId, detail }: { captureId: string; detail: DivergenceDetail }) {
   const { divergence: of, title, flow_ids: flows } = detail;
@@ -56,6 +65,10 @@ function Said({ captureId, detail }: { captureId: string; detail: DivergenceDeta
             <dd>
               <Link to="/captures/$captureId/flows/$flowId" params={{ captureId, flowId: flows[0] }}>
                 All its packets
+              </Link>
+              ,{" "}
+              <Link to="/captures/$captureId/flows/$flowId/sequence" params={{ captureId, flowId: flows[0] }} search={spanAround(of.time)}>
+                its PSNs around that time
               </Link>
             </dd>
           </div>

@@ -188,7 +188,7 @@ function Loaded({ captureId, flow, all, state, onState }: LoadedProps) {
         onFlag={(divergenceId) => void navigate({ to: "/captures/$captureId/replay/$divergenceId", params: { captureId, divergenceId } })}
       />
       <p className={classes.summary}>
-        {formatDuration(view.to - view.from)} of {formatDuration(span)}. {rows.bin === 0 ? "Each point is a packet" : `Each point is the packets of ${formatDuration(rows.bin)}; zoom in for single ones`}. Read:{" "}
+        {formatDuration(Math.min(view.to, span) - Math.max(view.from, 0))} of {formatDuration(span)}. {rows.bin === 0 ? "Each point is a packet" : `Each point is the packets of ${formatDuration(rows.bin)}; zoom in for single ones`}. Read:{" "}
         {[countOf(rows.packets, "packet"), ...["retransmitted", "ce", "nak", "cnp"].flatMap((layer) => (counts.get(layer as Layer) ? [`${counts.get(layer as Layer)} ${{ retransmitted: "retransmitted", ce: "marked CE", nak: "NAKs", cnp: "CNPs" }[layer]}`] : []))].join(", ")}
         {(divergences.data?.total ?? 0) > 0 && `; ${countOf(divergences.data?.total ?? 0, "divergence")} of the connection`}.
       </p>
