@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"strconv"
 	"time"
 
@@ -86,10 +87,7 @@ func (s *Store) Sequence(ctx context.Context, capture uuid.UUID, id flow.ID, que
 
 // surveySequence finds the tracks, the span of the flow, and how many packets were asked for.
 func (s *Store) surveySequence(ctx context.Context, q *sequenceOf, out *Sequence, window []string, capturing any) (err error) {
-	inside := "isNotNull(t.time)"
-	for _, condition := range window {
-		inside += " AND " + condition
-	}
+	inside := strings.Join(append([]string{"isNotNull(t.time)"}, window...), " AND ")
 	const at = "toUnixTimestamp64Nano(assumeNotNull(time))"
 	rows, err := s.conn.Query(ctx, "SELECT path, count(), countIf(isNull(time)), countIf(inside), minIf("+at+", isNotNull(time)), maxIf("+at+", isNotNull(time)), "+
 		fmt.Sprintf("argMinOrNullIf(toInt64(assumeNotNull(psn)), (kind NOT IN (%s), number), isNotNull(psn))", kindList(SequenceData, SequenceResponse))+
