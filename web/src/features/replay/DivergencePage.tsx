@@ -1,8 +1,9 @@
 import { SegmentedControl, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { captureQuery, divergencePacketsQuery, divergenceQuery } from "../../api/queries";
+import { divergencePacketsQuery, divergenceQuery } from "../../api/queries";
 import type { DivergenceDetail } from "../../api/types";
+import { useCapture } from "../../api/useCapture";
 import { EmptyState } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
@@ -83,15 +84,17 @@ export function DivergencePage() {
   const { captureId, divergenceId } = route.useParams();
   const { around = AROUND } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: capture } = useQuery(captureQuery(captureId));
-  const { data: detail, error, refetch } = useQuery(divergenceQuery(captureId, divergenceId));
+  const capture = useCapture(captureId);
+  const divergence = useQuery(divergenceQuery(captureId, divergenceId));
+  const { error, refetch } = capture.error ? capture : divergence;
+  const detail = capture.error ? undefined : divergence.data;
   const packets = useQuery(divergencePacketsQuery(captureId, divergenceId, around));
   const rule = detail?.divergence.rule;
   return (
     <Page
-      documentTitle={rule ? `${rule}, ${capture?.name ?? ""}` : "Divergence"}
+      documentTitle={rule ? `${rule}, ${capture.data?.name ?? ""}` : "Divergence"}
       title={rule ?? "Divergence"}
-      crumbs={[{ label: "Captures" }, { label: capture?.name ?? "Capture", captureId }]}
+      crumbs={[{ label: "Captures" }, { label: capture.data?.name ?? "Capture", captureId }]}
       aside={detail && <span className="muted">{detail.divergence.verdict}, {detail.divergence.severity}</span>}
       actions={
         detail && (
@@ -104,7 +107,7 @@ export function DivergencePage() {
         )
       }
     >
-      {error && !detail && <QueryError error={error} what="This divergence" onRetry={() => void refetch()} />}
+      {error && !detail && <QueryError error={error} what={capture.error ? "This capture" : "This divergence"} onRetry={() => void refetch()} />}
       {!detail && !error && <Skeleton style={{ flex: 1 }} />}
       {detail && (
         <div className={classes.panes}>

@@ -1,8 +1,9 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { captureQuery, rulesQuery } from "../../api/queries";
+import { rulesQuery } from "../../api/queries";
 import type { Rule } from "../../api/types";
+import { useCapture } from "../../api/useCapture";
 import { EmptyState } from "../../components/EmptyState";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
@@ -32,20 +33,21 @@ export function ReplayPage() {
   const { captureId } = route.useParams();
   const state = route.useSearch();
   const navigate = route.useNavigate();
-  const { data: capture } = useQuery(captureQuery(captureId));
+  const capture = useCapture(captureId);
   const { data, error, refetch } = useQuery(rulesQuery(captureId));
-  const rules = data?.rules;
+  const rules = capture.error ? undefined : data?.rules;
   const change = (part: Partial<ReplayState>) =>
     void navigate({ search: (previous: ReplayState) => ({ ...previous, ...part }), replace: true });
   const open = rules?.find((rule) => rule.rule === state.rule) ?? rules?.find((rule) => rule.diverges + rule.undetermined > 0);
   return (
     <Page
-      documentTitle={capture ? `Replay, ${capture.name}` : "Replay"}
+      documentTitle={capture.data ? `Replay, ${capture.data.name}` : "Replay"}
       title="Replay"
-      crumbs={[{ label: "Captures" }, { label: capture?.name ?? "Capture", captureId }]}
+      crumbs={[{ label: "Captures" }, { label: capture.data?.name ?? "Capture", captureId }]}
     >
-      {error && !rules && <QueryError error={error} what="The replay of this capture" onRetry={() => void refetch()} />}
-      {!rules && !error && <Skeleton style={{ flex: 1 }} />}
+      {capture.error && <QueryError error={capture.error} what="This capture" onRetry={() => void capture.refetch()} />}
+      {error && !rules && !capture.error && <QueryError error={error} what="The replay of this capture" onRetry={() => void refetch()} />}
+      {!rules && !error && !capture.error && <Skeleton style={{ flex: 1 }} />}
       {rules?.length === 0 && (
         <EmptyState title="Nothing to replay">
           <p>
