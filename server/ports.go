@@ -102,6 +102,7 @@ type QueryError struct {
 	Code    int // ClickHouse's error code
 	Name    string
 	Message string
+	NoFiles bool // it wanted a file: whatever the code says, that is not permitted
 }
 
 func (e *QueryError) Error() string { return e.Message }

@@ -113,6 +113,9 @@ func queryProblem(e *QueryError) *problem {
 	case codeTooManyRows, codeTimeout, codeMemoryLimit, codeTooManyBytes, codeQueryCancelled, codeTooManyResult:
 		kind = kindQueryLimit
 	}
+	if e.NoFiles {
+		kind = kindQueryRights
+	}
 	p := &problem{kind: kind, detail: e.Message}
 	if e.Code != 0 {
 		p.code = &e.Code

@@ -25,6 +25,7 @@ type QueryError struct {
 	Code    int    // ClickHouse's error code
 	Name    string // of the code, for instance ACCESS_DENIED
 	Message string
+	NoFiles bool // it wanted a file, which the embedded database refuses by an error that does not say so
 }
 
 func (e *QueryError) Error() string { return e.Message }
@@ -104,10 +105,11 @@ func (s *Store) queryError(err error) error {
 		return err
 	}
 	message := exception.Message
-	if exception.Code == codeStandardException && strings.Contains(message, "getcwd") {
+	noFiles := exception.Code == codeStandardException && strings.Contains(message, "getcwd")
+	if noFiles {
 		message = "The embedded database gives SQL no files: file() and formats that read templates are refused. ClickHouse says: " + message
 	}
-	return &QueryError{Code: int(exception.Code), Name: s.errorNames[int(exception.Code)], Message: message}
+	return &QueryError{Code: int(exception.Code), Name: s.errorNames[int(exception.Code)], Message: message, NoFiles: noFiles}
 }
 
 // readErrorNames asks the server for the names of its error codes, which the native protocol does not send.

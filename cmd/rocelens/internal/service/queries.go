@@ -17,7 +17,7 @@ type queries struct{ store *store.Store }
 // refusal turns the database's answer into the server's form of it.
 func refusal(err error) error {
 	if e, ok := errors.AsType[*store.QueryError](err); ok {
-		return &server.QueryError{Code: e.Code, Name: e.Name, Message: e.Message}
+		return &server.QueryError{Code: e.Code, Name: e.Name, Message: e.Message, NoFiles: e.NoFiles}
 	}
 	return served(err)
 }
