@@ -87,7 +87,6 @@ func (s *Store) refusal(response *http.Response) error {
 	if version := strings.LastIndex(message, " (version "); version >= 0 {
 		message = message[:version]
 	}
-	name := s.errorNames[code]
-	message = strings.TrimSuffix(strings.TrimSuffix(message, "("+name+")"), ". ")
-	return &QueryError{Code: code, Name: name, Message: message}
+	message, _, _ = strings.Cut(message, "\nCannot print extra info")
+	return s.refused(code, strings.TrimSuffix(strings.TrimSuffix(message, "("+s.errorNames[code]+")"), ". "))
 }

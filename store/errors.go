@@ -104,12 +104,16 @@ func (s *Store) queryError(err error) error {
 	if !ok {
 		return err
 	}
-	message := exception.Message
-	noFiles := exception.Code == codeStandardException && strings.Contains(message, "getcwd")
+	return s.refused(int(exception.Code), exception.Message)
+}
+
+// refused is the database's answer, with a sentence before it where its own words do not say what was refused.
+func (s *Store) refused(code int, message string) *QueryError {
+	noFiles := code == codeStandardException && strings.Contains(message, "getcwd")
 	if noFiles {
 		message = "The embedded database gives SQL no files: file() and formats that read templates are refused. ClickHouse says: " + message
 	}
-	return &QueryError{Code: int(exception.Code), Name: s.errorNames[int(exception.Code)], Message: message, NoFiles: noFiles}
+	return &QueryError{Code: code, Name: s.errorNames[code], Message: message, NoFiles: noFiles}
 }
 
 // readErrorNames asks the server for the names of its error codes, which the native protocol does not send.

@@ -102,7 +102,7 @@ func TestRefusalsComeInTheDatabasesWords(t *testing.T) {
 		{"INSERT INTO packets (number) VALUES (1)", 497, "ACCESS_DENIED", "Not enough privileges"},
 		{"SELECT * FROM system.users", 497, "ACCESS_DENIED", "SELECT ON system.users"},
 		{"SELECT * FROM rocelens_staging.packets", 497, "ACCESS_DENIED", "rocelens_staging"},
-		{"SELECT file('/etc/passwd')", 76, "CANNOT_OPEN_FILE", "Permission denied"},
+		{"SELECT file('/etc/passwd')", 1001, "STD_EXCEPTION", "gives SQL no files"},
 		{"SELECT 1 SETTINGS max_execution_time = 0", 452, "SETTING_CONSTRAINT_VIOLATION", "max_execution_time"},
 		{"SELECT 1; SELECT 2", 62, "SYNTAX_ERROR", "Multi-statements"},
 		{"SELECT sleepEachRow(3) FROM numbers(100) SETTINGS max_execution_time = 1, max_block_size = 1", 159, "TIMEOUT_EXCEEDED", "imeout exceeded"},
