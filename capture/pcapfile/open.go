@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync/atomic"
 )
@@ -21,7 +22,10 @@ import (
 func Open(path string, opts Options) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open capture: %w", err) // os names the path
+		if refused, ok := errors.AsType[*fs.PathError](err); ok {
+			err = refused.Err // the path is said once
+		}
+		return nil, fmt.Errorf("open capture %q: %w", path, err)
 	}
 	s, err := openFile(f, path, opts)
 	if err != nil {
