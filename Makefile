@@ -90,7 +90,9 @@ race: build library ## all Go tests under the race detector
 	CGO_ENABLED=1 ROCELENS_RACE=1 go test -race -shuffle=on -timeout=15m -json ./... | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: seeded
-seeded: ## seeded networks for the endpoints, 10,000 conforming connections for replay, and 4 GiB over veth: too long under the race detector
+seeded: ## seeded networks, 10,000 conforming connections, 4 GiB over veth, and broken variants of what is served: too much under the race detector
+	go test -count=1 -json -run '^(TestBusyHostIsNoFailure|TestLossIsNoFailure|TestBrokenVariantsFailTheirScenarios)$$' \
+	  ./replay/compliance | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 	ROCELENS_REPLAY_SEEDS=3600 go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth|TestConformingConnectionsDoNotDiverge)$$' \
 	  ./replay ./replay/roce ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 

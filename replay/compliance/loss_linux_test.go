@@ -1,3 +1,5 @@
+//go:build !race
+
 package compliance_test
 
 import (
@@ -10,7 +12,6 @@ import (
 
 // A network that loses and doubles packets both ways makes no failure of it.
 func TestLossIsNoFailure(t *testing.T) {
-	t.Parallel()
 	n := network()
 	serve(t, host(n, targetBehind), nil)
 	interpose(t, n, losing(1), losing(2))

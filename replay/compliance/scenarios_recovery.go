@@ -310,6 +310,9 @@ func senderACKLate(x *attempt) {
 		all = append(all, p)
 	}
 	if len(all) < 20 {
+		if x.find(x.packets[0], func(p *packet) bool { return p.index < mark.index && p.is(mr0.TypeReadResp) && !fresh(p) }) != nil {
+			x.again("a timer of the target ran out before the ACKs were sent") // one of both hosts is busy
+		}
 		x.fail("packets at the rate of the first ACK", plural(len(all), "packet")+" within "+x.lull().String()+", as if at 1 Mbit/s", mark)
 	}
 }
