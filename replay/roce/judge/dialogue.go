@@ -74,7 +74,9 @@ type dialogue struct {
 	selective uint64   // and those that resent only what was missing
 	resent    position // what a NAK asked for and was just sent again; the next request tells how it goes on
 	resending bool
-	agreed    *Agreement
+	// resentBehind is the number of the ACK whose packets were last sent again.
+	resentBehind uint64
+	agreed       *Agreement
 }
 
 // answer is an answer that was seen.

@@ -461,8 +461,11 @@ func (d *dialogue) resentAcknowledged(p position, e *event) {
 		return // the fault is that of the ACK
 	}
 	ev := &d.evidence.ackedResent
-	ev.Suspicious++
-	ev.Cases = max(ev.Cases, ev.Suspicious)
+	if d.resentBehind != d.ack.number { // one ACK that was lost on its way explains all that is sent again behind it
+		d.resentBehind = d.ack.number
+		ev.Suspicious++
+		ev.Cases = max(ev.Cases, ev.Suspicious)
+	}
 	d.duplicated(p, e)
 	d.c.find(d.lane, finding.RoCEAcknowledgedResent, ev.Verdict(0.5), e, packets(d.ack.number, e.number), func(f *finding.Finding) {
 		f.Expected, f.Seen = fmt.Sprintf("PSN %d or later", psnOf(d.acked+1)), fmt.Sprintf("PSN %d", psnOf(p))
