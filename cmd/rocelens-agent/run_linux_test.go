@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rocelens/rocelens/capture"
-	"github.com/rocelens/rocelens/capture/pcapfile"
 	"github.com/rocelens/rocelens/internal/vethtest"
 )
 
@@ -84,18 +81,7 @@ func TestAgentReportsFlowsAndStopsInOrder(t *testing.T) {
 		}
 	}
 
-	var frames [][]byte
-	for _, name := range []string{"allreduce-loss.pcapng", "derived/enc-vlan-pcp3.pcap"} {
-		source, err := pcapfile.Open(filepath.Join("..", "..", "testdata", name), pcapfile.Options{})
-		require.NoError(t, err)
-		var batch capture.Batch
-		for source.Next(&batch) == nil {
-			for _, f := range batch.Frames {
-				frames = append(frames, bytes.Clone(f.Data))
-			}
-		}
-		require.NoError(t, source.Close())
-	}
+	frames := framesOf(t, "allreduce-loss.pcapng", "derived/enc-vlan-pcp3.pcap")
 	// Right behind the end of an interval, so that all frames fall into the next one.
 	require.Eventually(t, reported(0), 20*time.Second, 20*time.Millisecond)
 	left.Send(t, frames)
