@@ -128,6 +128,7 @@ func (t *Tracker) countAck(f *flow, syndrome infiniband.Syndrome) {
 func (t *Tracker) applyAck(f, r *flow, p *dissector.Packet, o *Observation) {
 	s := &r.requests
 	r.heard = true
+	t.stir(r)
 	at := s.extend(p.BTH.PSN)
 	syndrome := p.AETH.Syndrome
 	switch {
@@ -305,6 +306,7 @@ func (t *Tracker) responded(f *flow, p *dissector.Packet, c class, moves bool, o
 		return
 	}
 	r.heard = true
+	t.stir(r)
 	at := r.requests.extend(p.BTH.PSN)
 	if c&classReadResponse != 0 {
 		t.learnSpan(r, at, c&classEnds != 0)

@@ -5,8 +5,8 @@ import "time"
 // Config bounds what a [Tracker] remembers and tunes what it takes for evidence. Use [DefaultConfig] and
 // change what must differ; a zero or negative field means its default.
 type Config struct {
-	// MaxFlows is how many flows are kept at once, each about 1 KiB. When one more appears, the flow that
-	// was seen least recently is emitted and forgotten.
+	// MaxFlows is how many flows are kept at once, each about 1 KiB, and a third more once records of intervals are
+	// cut. When one more appears, the flow that was seen least recently is emitted and forgotten.
 	MaxFlows int
 	// MaxPaths is how many paths and streams of MetaRoCE connections are kept at once, each of 1 to 11 KiB. When
 	// there are more, the connection that was seen least recently is emitted and forgotten.

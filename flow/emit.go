@@ -36,6 +36,7 @@ func (t *Tracker) Flush() {
 		t.finishMeta(f)
 	}
 	t.meta = metaTracker{pairs: t.meta.pairs}
+	t.awake.clear()
 	t.closed += t.pairs
 	t.pairs = 0
 	t.table.clear()
@@ -79,10 +80,16 @@ func (t *Totals) Add(o Totals) {
 	t.EvictedFlows += o.EvictedFlows
 }
 
-// finish writes the flow's record and emits it.
+// finish writes the flow's last record and emits it.
 func (t *Tracker) finish(f *flow) {
 	t.settle(f, &f.requests)
 	t.settle(f, &f.answers)
+	t.fill(f)
+	t.tell(&f.told)
+}
+
+// fill writes the flow's record as of now.
+func (t *Tracker) fill(f *flow) {
 	r := &t.record
 	*r = Record{
 		ID:           ID(f.hash),
@@ -110,17 +117,16 @@ func (t *Tracker) finish(f *flow) {
 		ICRCGood: f.verdicts(dissector.ICRCGood), ICRCBad: f.verdicts(dissector.ICRCBad),
 		ICRCUndetermined: f.verdicts(dissector.ICRCUndetermined),
 		PortRewritten:    minusOne(f.rewritten),
-		Truncated:        uint64(f.truncated), Malformed: uint64(f.malformed),
+		Truncated:        uint64(f.truncated),
 	}
 	if f.reverseID != 0 {
 		r.ConnectionID = min(r.ID, f.reverseID)
 	}
 	if f.trouble != nil {
-		r.Naks = f.trouble.naks
+		r.Naks, r.Malformed = f.trouble.naks, uint64(f.trouble.malformed)
 	}
 	f.fillNetwork(r)
 	f.fillSequence(r)
-	t.emit(r)
 }
 
 // minusOne reads a field that holds a value plus one, and 0 for none.
@@ -166,7 +172,7 @@ func (f *flow) fillSequence(r *Record) {
 		r.PathMTU = known(uint64(f.mtu))
 	}
 	r.PSNGaps, r.MissingPSNs = known(uint64(f.gaps)), known(uint64(f.missing))
-	r.MissingAcknowledged = known(uint64(f.missingElsewhere))
+	r.MissingAcknowledged = known(uint64(f.missingElsewhere) + f.requests.elsewhere() + f.answers.elsewhere())
 	r.Retransmitted = known(uint64(f.retransmitted))
 	r.OutOfOrder, r.Duplicates = known(uint64(f.outOfOrder)), known(uint64(f.duplicates))
 	// Why something was sent again is told by the other direction.

@@ -17,20 +17,31 @@ func (e *eviction) add(flow uint32, stamp uint64) { e.heap = append(e.heap, last
 
 // pop takes out the flow that was seen least recently, given when each was seen last.
 func (e *eviction) pop(seen func(flow uint32) uint64) uint32 {
-	for {
+	flow, _, _ := e.oldest(seen)
+	e.remove()
+	return flow
+}
+
+// oldest brings the flow that was seen least recently to the top, and tells when that was; false when there is none.
+func (e *eviction) oldest(seen func(flow uint32) uint64) (flow uint32, stamp uint64, ok bool) {
+	for len(e.heap) > 0 {
 		top := &e.heap[0]
 		now := seen(top.flow)
 		if now == top.stamp {
-			flow := top.flow
-			last := len(e.heap) - 1
-			e.heap[0] = e.heap[last]
-			e.heap = e.heap[:last]
-			e.sink()
-			return flow
+			return top.flow, now, true
 		}
 		top.stamp = now
 		e.sink()
 	}
+	return 0, 0, false
+}
+
+// remove takes out the top.
+func (e *eviction) remove() {
+	last := len(e.heap) - 1
+	e.heap[0] = e.heap[last]
+	e.heap = e.heap[:last]
+	e.sink()
 }
 
 // sink moves the top down to its place.
@@ -55,6 +66,11 @@ func (e *eviction) sink() {
 func (t *Tracker) evict() {
 	f := t.flows.at(t.order.pop(func(i uint32) uint64 { return t.flows.at(i).stamp }))
 	t.totals.EvictedFlows++
+	t.forgetFlow(f)
+}
+
+// forgetFlow emits the flow, which is no longer in the order of eviction, and lets go of it.
+func (t *Tracker) forgetFlow(f *flow) {
 	t.hear(f)
 	t.finish(f)
 	t.part(f)

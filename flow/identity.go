@@ -29,8 +29,16 @@ func (t *Tracker) flowOf(p *dissector.Packet) *flow {
 		}
 		t.latest = f
 	}
-	f.stamp = t.stamp
+	t.see(f, p)
 	return f
+}
+
+// see notes that a packet of the flow came.
+func (t *Tracker) see(f *flow, p *dissector.Packet) {
+	if f.stamp <= t.cut {
+		t.resume(f, p.Meta.Number, p.Meta.Time)
+	}
+	f.stamp = t.stamp
 }
 
 // flowOfKey is flowOf for packets whose key takes more than addresses and QPN, and for those whose flow was not
@@ -47,7 +55,7 @@ func (t *Tracker) flowOfKey(p *dissector.Packet) *flow {
 	if f == nil {
 		return t.create(hash, &k, p)
 	}
-	f.stamp = t.stamp
+	t.see(f, p)
 	return f
 }
 
@@ -136,6 +144,9 @@ func (t *Tracker) create(hash uint64, k *Key, p *dissector.Packet) *flow {
 	t.table.insert(&t.flows, hash, number)
 	t.order.add(number, t.stamp)
 	t.totals.Flows++
+	if t.cutting {
+		t.awake.add(number)
+	}
 	t.introduce(f)
 	t.pairDatagrams(f)
 	return f

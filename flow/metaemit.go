@@ -21,8 +21,19 @@ func (t *Tracker) metaFlows() []*metaFlow {
 	return all
 }
 
-// finishMeta writes the flow's record and emits it.
+// finishMeta writes the flow's last record and emits it.
 func (t *Tracker) finishMeta(f *metaFlow) {
+	for _, s := range f.paths {
+		if s != nil {
+			t.tail(s)
+		}
+	}
+	t.fillMeta(f)
+	t.tell(&f.told)
+}
+
+// fillMeta writes the flow's record as of now. Of paths and streams it is what is new, after a cut.
+func (t *Tracker) fillMeta(f *metaFlow) {
 	r, x := &t.record, &t.meta.record
 	*r = Record{
 		ID: f.id, ConnectionID: f.id, ReverseID: f.reverseID, Key: f.key, Pairing: f.pairing,
@@ -55,8 +66,7 @@ func (t *Tracker) finishMeta(f *metaFlow) {
 	f.fillHandshake(x)
 	x.Probes, x.RateHint, x.UntrackedStreams = f.probes, f.hint.record(), f.dropped
 	t.fillPaths(f, r, x)
-	f.fillStreams(r, x)
-	t.emit(r)
+	t.fillStreams(f, r, x)
 }
 
 // nameSender fills the id that the sender of the flow chose.
@@ -87,12 +97,18 @@ func (f *metaFlow) fillHandshake(x *MetaRoCERecord) {
 // fillPaths fills the paths, and what the flow has of them together.
 func (t *Tracker) fillPaths(f *metaFlow, r *Record, x *MetaRoCERecord) {
 	var gaps, missing, acked, resent, afterGap, afterRNR, moved, late, again uint64
+	t.meta.ports = t.meta.ports[:0]
 	for _, s := range f.paths {
 		if s == nil {
 			continue
 		}
-		t.tail(s)
-		x.Paths = append(x.Paths, s.record(f.reverseID != 0))
+		path := s.record(f.reverseID != 0)
+		if !t.cutting {
+			x.Paths = append(x.Paths, path)
+		} else if path.since(&s.told) {
+			path.Ports = t.usedPorts(path.Ports)
+			x.Paths = append(x.Paths, path)
+		}
 		gaps, missing, acked = gaps+s.gaps, missing+s.missing, acked+s.missingAcked
 		resent, afterGap, afterRNR, moved = resent+s.retransmitted, afterGap+s.afterGap, afterRNR+s.afterRNR, moved+s.moved
 		late, again = late+s.outOfOrder, again+s.duplicates
@@ -118,6 +134,11 @@ func (t *Tracker) tail(s *metaPath) {
 	}
 }
 
+// failed tells whether a PROBE was the last packet, and nobody acknowledged it.
+func (s *metaPath) failed() bool {
+	return s.lastProbe.Known && s.lastProbe.N >= s.lastNumber && !s.covers(s.probePSN)
+}
+
 func (s *metaPath) record(paired bool) PathRecord {
 	r := PathRecord{
 		ID: s.id, PlaneChanges: s.planeChanges, Ports: s.ports[:s.portCount], RePaths: s.rePaths,
@@ -128,7 +149,7 @@ func (s *metaPath) record(paired bool) PathRecord {
 		Retransmitted: s.retransmitted, RetransmittedSeen: s.again, RetransmittedMoved: s.moved,
 		OutOfOrder: s.outOfOrder, Duplicates: s.duplicates, Probes: s.probes,
 		FirstProbe: s.firstProbe, LastProbe: s.lastProbe, FirstProbeTime: s.firstProbeTime,
-		Failed:   s.lastProbe.Known && s.lastProbe.N >= s.lastNumber && !s.covers(s.probePSN),
+		Failed:   s.failed(),
 		CEMarked: s.marked, ECTMarked: s.capable, Naks: s.naks,
 		RateHint: s.hint.record(), RTT: s.rtt.record(),
 	}
@@ -154,7 +175,7 @@ func (s *metaPath) record(paired bool) PathRecord {
 	return r
 }
 
-func (f *metaFlow) fillStreams(r *Record, x *MetaRoCERecord) {
+func (t *Tracker) fillStreams(f *metaFlow, r *Record, x *MetaRoCERecord) {
 	var goodput uint64
 	for _, s := range f.streams {
 		goodput += s.goodput
@@ -171,7 +192,9 @@ func (f *metaFlow) fillStreams(r *Record, x *MetaRoCERecord) {
 		if f.reverseID != 0 {
 			record.Complete = known(s.complete)
 		}
-		x.Streams = append(x.Streams, record)
+		if !t.cutting || record.since(&s.told) {
+			x.Streams = append(x.Streams, record)
+		}
 	}
 	slices.SortFunc(x.Streams, func(a, b StreamRecord) int { return cmp.Compare(a.ID, b.ID) })
 	if f.dropped == 0 {

@@ -97,6 +97,9 @@ func (t *Tracker) metaCreate(k Key, p *dissector.Packet) *metaFlow {
 	t.meta.table.insert(f)
 	t.meta.order.add(f.number, t.stamp)
 	t.totals.Flows++
+	if t.cutting {
+		t.meta.awake.add(f.number)
+	}
 	if g := t.meta.announced[k]; g != nil {
 		delete(t.meta.announced, k)
 		if g.reverse == nil && !g.gone {
@@ -283,15 +286,22 @@ func (t *Tracker) leave(f *metaFlow) {
 // evictMeta emits and forgets the flow that was seen least recently.
 func (t *Tracker) evictMeta() {
 	for len(t.meta.order.heap) > 0 {
-		number := t.meta.order.pop(func(n uint32) uint64 { return t.meta.flows[n].stamp })
-		f := t.meta.flows[number]
-		t.meta.flows[number] = nil
-		t.meta.free = append(t.meta.free, number)
-		if f.gone {
-			continue
+		if t.forgetMeta(t.meta.order.pop(func(n uint32) uint64 { return t.meta.flows[n].stamp })) {
+			t.totals.EvictedFlows++
+			return
 		}
-		t.totals.EvictedFlows++
-		t.retire(f)
-		return
 	}
+}
+
+// forgetMeta emits the flow of the number, which is no longer in the order of eviction, unless it has gone before. It
+// reports whether it has not.
+func (t *Tracker) forgetMeta(number uint32) bool {
+	f := t.meta.flows[number]
+	t.meta.flows[number] = nil
+	t.meta.free = append(t.meta.free, number)
+	if f.gone {
+		return false
+	}
+	t.retire(f)
+	return true
 }

@@ -60,7 +60,7 @@ func (t *Tracker) sequenced(f *metaFlow, p *dissector.Packet, m *mr0.Packet, icr
 
 // noteProbe counts a PROBE, and remembers when the first one came and which was the last.
 func (s *metaPath) noteProbe(p *dissector.Packet, psn uint32) {
-	if s.probes == 0 {
+	if !s.firstProbe.Known {
 		s.firstProbe = known(p.Meta.Number)
 		if p.Meta.HasTime {
 			s.firstProbeTime = known(uint64(p.Meta.Time))

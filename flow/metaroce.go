@@ -25,6 +25,8 @@ type metaTracker struct {
 	parts     int               // paths and streams of all flows
 	pairs     uint64            // ever
 	record    MetaRoCERecord    // handed out, reused
+	ports     []PortUse         // of its paths
+	awake     roster            // flows of which something may have been counted since the latest cut
 }
 
 func (t *metaTracker) live() int { return len(t.flows) - len(t.free) }
@@ -48,7 +50,7 @@ func (t *Tracker) observeMeta(p *dissector.Packet, err error, icrc dissector.ICR
 		// Nothing of it is to be believed, or there is not enough of it, but it is held against its flow.
 		t.judgeICRC(nil, icrc)
 		if f := t.metaFind(p, m); f != nil {
-			f.touch(p, bytes, t.stamp)
+			t.touchMeta(f, p, bytes)
 			o.Flow = f.id
 			if malformed {
 				f.malformed++
@@ -59,7 +61,7 @@ func (t *Tracker) observeMeta(p *dissector.Packet, err error, icrc dissector.ICR
 		return
 	}
 	f := t.metaFlowOf(p, m)
-	f.touch(p, bytes, t.stamp)
+	t.touchMeta(f, p, bytes)
 	f.payload += uint64(m.CH.PayloadLength)
 	o.Flow = f.id
 	if truncated {
@@ -79,6 +81,9 @@ func (t *Tracker) observeMeta(p *dissector.Packet, err error, icrc dissector.ICR
 	}
 	if o.Flags&FlagMirrorCopy == 0 {
 		t.judgeICRC(f, icrc)
+	}
+	if t.cutting && f.reverse != nil && f.reverse.stamp <= t.cut { // an ACK counts for the other direction, too
+		t.meta.awake.add(f.reverse.number)
 	}
 }
 
@@ -153,12 +158,15 @@ func (t *Tracker) refuse(f *metaFlow, m *mr0.Packet) {
 	}
 }
 
-// touch counts what every packet of the flow has.
-func (f *metaFlow) touch(p *dissector.Packet, bytes, stamp uint64) {
+// touchMeta counts what every packet of the flow has.
+func (t *Tracker) touchMeta(f *metaFlow, p *dissector.Packet, bytes uint64) {
+	if f.stamp <= t.cut {
+		t.resumeMeta(f, p.Meta.Number)
+	}
 	f.packets++
 	f.bytes += bytes
 	f.lastNumber = p.Meta.Number
-	f.stamp = stamp
+	f.stamp = t.stamp
 	if p.Meta.HasTime {
 		f.lastTime = p.Meta.Time
 		if !f.hasTime {

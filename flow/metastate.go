@@ -27,6 +27,7 @@ type metaFlow struct {
 	stamp  uint64
 
 	gone      bool // emitted
+	told      *told
 	reverse   *metaFlow
 	reverseID ID
 	pairing   Pairing
@@ -143,6 +144,7 @@ type run struct{ start, end uint32 }
 type metaPath struct {
 	id         uint8
 	started    bool // a sequenced packet was seen
+	told       [pathCounts]uint64
 	hasPlane   bool
 	plane      uint8
 	firstPSN   uint32 // the lowest
@@ -185,14 +187,15 @@ type metaPath struct {
 
 // roundTrip estimates a round trip by RFC 6298.
 type roundTrip struct {
-	samples          uint64
+	begun            bool
+	samples          uint64 // in the interval, as are min and max
 	smoothed, varied int64
 	min, max         int64
 }
 
 func (r *roundTrip) add(sample int64) {
-	if r.samples == 0 {
-		r.smoothed, r.varied, r.min, r.max = sample, sample/2, sample, sample
+	if !r.begun {
+		r.begun, r.smoothed, r.varied = true, sample, sample/2
 	} else {
 		off := r.smoothed - sample
 		if off < 0 {
@@ -200,7 +203,12 @@ func (r *roundTrip) add(sample int64) {
 		}
 		r.varied += (off - r.varied) / 4
 		r.smoothed += (sample - r.smoothed) / 8
-		r.min, r.max = min(r.min, sample), max(r.max, sample)
+	}
+	if r.samples == 0 || sample < r.min {
+		r.min = sample
+	}
+	if r.samples == 0 || sample > r.max {
+		r.max = sample
 	}
 	r.samples++
 }

@@ -9,6 +9,7 @@ import (
 type metaStream struct {
 	id                             uint16
 	started                        bool
+	told                           [streamCounts]uint64
 	firstMSN, nextMSN              uint32
 	begun                          [metaRecentMSNs / 64]uint64 // messages below nextMSN that have begun, by msn modulo their number
 	messages                       uint64

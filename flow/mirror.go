@@ -243,7 +243,7 @@ func (t *Tracker) copied(f *flow, p *dissector.Packet, o *Observation) {
 func (t *Tracker) discount(f *flow, icrc dissector.ICRCState) {
 	if icrc == dissector.ICRCBad && t.original != nil && t.original.psn&sightBad == 0 {
 		t.original.psn |= sightBad
-		f.damagedCopies++
+		f.troubled().damagedCopies++
 		return
 	}
 	if icrc != f.usual {

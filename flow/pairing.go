@@ -213,7 +213,7 @@ func (t *Tracker) pairLate(all []*flow) {
 // pairNotified pairs, once all was seen, a flow of CNPs alone with the flow whose marks they answer: when no other
 // flow between the two addresses could be meant, and no other CNPs could mean it.
 func (t *Tracker) pairNotified(all []*flow) {
-	if t.totals.EvictedFlows != 0 {
+	if t.totals.EvictedFlows != 0 || t.expired {
 		return // one that is gone could be meant
 	}
 	type group struct {

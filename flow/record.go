@@ -26,12 +26,15 @@ type Count struct {
 	Known bool
 }
 
-// MarshalJSON writes the number, or null when it is unknown.
+// Signed is the number of a record after [Tracker.Cut], which is negative when what an earlier record told is taken back.
+func (c Count) Signed() int64 { return int64(c.N) }
+
+// MarshalJSON writes the number, which is negative after a cut if so it is, or null when it is unknown.
 func (c Count) MarshalJSON() ([]byte, error) {
 	if !c.Known {
 		return []byte("null"), nil
 	}
-	return strconv.AppendUint(nil, c.N, 10), nil
+	return strconv.AppendInt(nil, c.Signed(), 10), nil
 }
 
 // Pairing says how the two directions of a connection, and so the source QPN, were found.

@@ -148,10 +148,22 @@ func (t *Tracker) miss(f *flow, s *sequence, start, end position, flags uint8) {
 }
 
 // forget takes what can be known of a hole when it is given up.
-func (f *flow) forget(s *sequence, h hole) {
-	if h.flags&holeCounted != 0 && s.acked > h.start {
-		f.missingElsewhere += uint32(min(s.acked, h.end()) - h.start)
+func (f *flow) forget(s *sequence, h hole) { f.missingElsewhere += s.elsewhereOf(h) }
+
+// elsewhereOf is how many PSNs of a hole were acknowledged, so that they were lost to the capture only.
+func (s *sequence) elsewhereOf(h hole) uint32 {
+	if h.flags&holeCounted == 0 || s.acked <= h.start {
+		return 0
 	}
+	return uint32(min(s.acked, h.end()) - h.start)
+}
+
+// elsewhere is the same of all holes.
+func (s *sequence) elsewhere() (n uint64) {
+	for _, h := range s.holes {
+		n += uint64(s.elsewhereOf(h))
+	}
+	return n
 }
 
 // settle gives up all holes and open verdicts of a PSN space.

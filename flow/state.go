@@ -88,12 +88,11 @@ type flow struct {
 	outOfOrder       uint32
 	duplicates       uint32
 	truncated        uint32
-	malformed        uint32
-	damagedCopies    uint32 // mirror copies whose ICRC is wrong, as that of the original was not
 
 	link    link
 	trouble *trouble // allocated when the first comes
 	ports   *portSet // allocated when a second port comes
+	told    *told    // allocated by the first cut
 }
 
 // A flow fills whole lines of the cache: one more or less of anything shows here.
@@ -134,6 +133,9 @@ type trouble struct {
 	unseenLen  uint8
 	onlyResent uint64 // number of the only packet of the repetition going on, while it had not been seen before
 	naks       [32]uint64
+
+	malformed     uint32
+	damagedCopies uint32 // mirror copies whose ICRC is wrong, as that of the original was not
 }
 
 func (f *flow) troubled() *trouble {
@@ -249,7 +251,10 @@ func (f *flow) verdicts(icrc dissector.ICRCState) uint64 {
 	if icrc != f.usual {
 		return f.unusual[icrc]
 	}
-	n := f.packets - f.mirrorCopies + uint64(f.damagedCopies)
+	n := f.packets - f.mirrorCopies
+	if f.trouble != nil {
+		n += uint64(f.trouble.damagedCopies)
+	}
 	for _, others := range f.unusual {
 		n -= others
 	}

@@ -24,6 +24,11 @@ type Tracker struct {
 	order  eviction
 	closed uint64 // pairs whose records were emitted
 
+	cutting bool   // Cut was called: records tell what is new
+	expired bool   // flows were forgotten since they were silent
+	cut     uint64 // packets observed by the latest Cut
+	awake   roster // flows of which something may have been counted since
+
 	offers   []offer
 	cm       manager
 	meta     metaTracker
@@ -128,8 +133,8 @@ func (t *Tracker) observeUnusual(p *dissector.Packet, err error, icrc dissector.
 		}
 		f.mark(t, p)
 		f.touch(p, icrc, bytes)
-		f.stamp = t.stamp
-		f.malformed++
+		t.see(f, p)
+		f.troubled().malformed++
 		o.Flow = ID(f.hash)
 		return
 	}

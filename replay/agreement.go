@@ -112,19 +112,31 @@ func (a *agreements) accept(p *dissector.Packet, m *mad.REP) {
 	a.ends[end{source, destination, active.QPN}] = passive
 }
 
-// agree tells a judge what the connection manager said of the two ends; p is a packet of a lane.
+// agree tells a judge what the connection manager said of the two ends; p is a packet of a lane. Who is judged anew later
+// has long left the PSN at which it was to begin.
 func (e *Engine) agree(c *connection, p *dissector.Packet, lane int) {
 	j, ok := c.judge.(*rocejudge.Connection)
 	if !ok {
 		return
 	}
 	source, destination := p.Ends()
-	sender, ok := e.agreements.ends[end{source, destination, p.BTH.DestinationQP}]
+	sender, ok := e.agreements.use(end{source, destination, p.BTH.DestinationQP})
 	if !ok {
 		return
 	}
 	j.Agree(lane, &sender)
-	if receiver, ok := e.agreements.ends[end{destination, source, sender.QPN}]; ok {
+	if receiver, ok := e.agreements.use(end{destination, source, sender.QPN}); ok {
 		j.Agree(1-lane, &receiver)
 	}
+}
+
+// use is what was agreed of an end. Its starting PSN holds for who uses it first.
+func (a *agreements) use(key end) (rocejudge.Agreement, bool) {
+	found, ok := a.ends[key]
+	if ok && found.Known {
+		later := found
+		later.Known = false
+		a.ends[key] = later
+	}
+	return found, ok
 }

@@ -124,10 +124,21 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
+// underRace tells whether tests are to be short, because they run under the race detector, which makes them ten times
+// as long; `make seeded` runs them all.
+func underRace() bool { return os.Getenv("ROCELENS_RACE") != "" }
+
+func conformingSeeds() uint64 {
+	if underRace() {
+		return 24
+	}
+	return 120
+}
+
 // TestConformingConnectionsDoNotDiverge: whatever the network loses, marks, doubles or reorders, and whatever the
 // capture misses, nobody is accused who kept the rules. ROCELENS_REPLAY_SEEDS runs more, ROCELENS_REPLAY_FIRST others.
 func TestConformingConnectionsDoNotDiverge(t *testing.T) {
-	seeds, first := setting(t, "ROCELENS_REPLAY_SEEDS", 120), setting(t, "ROCELENS_REPLAY_FIRST", 0)
+	seeds, first := setting(t, "ROCELENS_REPLAY_SEEDS", conformingSeeds()), setting(t, "ROCELENS_REPLAY_FIRST", 0)
 	for part := range uint64(4) {
 		t.Run(strconv.FormatUint(part, 10), func(t *testing.T) {
 			t.Parallel()

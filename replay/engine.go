@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"math"
+
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/replay/finding"
@@ -22,6 +24,9 @@ type Config struct {
 	MaxWaiting int
 	// MaxWaitingEach is the same for each direction. When there are more, it is judged alone. 256 by default.
 	MaxWaitingEach int
+	// MaxBytes bounds the memory of all judges together. When they take more, the connections that were seen least
+	// recently are reported and forgotten. No limit by default but that of MaxConnections.
+	MaxBytes int64
 }
 
 func (c Config) withDefaults() Config {
@@ -34,6 +39,9 @@ func (c Config) withDefaults() Config {
 	if c.MaxWaitingEach <= 0 {
 		c.MaxWaitingEach = 256
 	}
+	if c.MaxBytes <= 0 {
+		c.MaxBytes = math.MaxInt64
+	}
 	return c
 }
 
@@ -42,6 +50,8 @@ type judge interface {
 	Observe(lane int, s *finding.Sighting)
 	Join()
 	Close(report *finding.Connection)
+	Footprint() int // bytes
+	Renew()
 }
 
 // direction is one direction of a connection, known by the flow that the tracker of flows made of it.
@@ -50,8 +60,15 @@ type direction struct {
 	partner uint64 // 0: not known
 	conn    *connection
 	lane    int
-	waiting []waiting
+	waiting []*waiting
 }
+
+// A decoded packet is large: those that wait are made some at a time and used again, since to let them grow with append
+// copies each several times over, which took most of the time of a capture of many short connections.
+const (
+	waitingSlab = 16
+	mostSpare   = 1 << 11
+)
 
 // waiting is a packet of a direction whose opposite is not known. Its bytes are not kept.
 type waiting struct {
@@ -65,6 +82,9 @@ type connection struct {
 	flows        [2]uint64 // by lane; 0: none
 	metaroce     bool
 	newer, older *connection // in the order in which they were last seen
+	last         int64       // time of its latest packet, ns since the Unix epoch
+	packets      uint32      // since it was opened; wraps
+	bytes        int         // of memory, when it was last looked at
 }
 
 // Totals counts what an engine has looked at.
@@ -78,6 +98,7 @@ type Totals struct {
 	Diverging      uint64 // of these: with a divergence
 	Undecided      uint64 // of these: without, but with a place that the capture cannot tell about
 	FailedAttempts uint64 // to set up a connection
+	Gaps           uint64 // places at which the capture lost packets
 	Tallies        [finding.RuleCount]finding.Tally
 }
 
@@ -93,6 +114,8 @@ type Engine struct {
 	oldest     *connection
 	count      int
 	kept       int // packets that wait
+	spare      []*waiting
+	bytes      int64 // of all judges
 	totals     Totals
 	report     finding.Connection
 	latest     *direction
@@ -129,7 +152,9 @@ func (e *Engine) Observe(s *finding.Sighting) {
 	switch {
 	case d.conn != nil:
 		e.touch(d.conn)
+		d.conn.last = s.Packet.Meta.Time
 		d.conn.judge.Observe(d.lane, s)
+		e.weigh(d.conn)
 	case len(d.waiting) < e.config.MaxWaitingEach:
 		e.wait(d, s)
 	default:
@@ -166,20 +191,32 @@ func (e *Engine) direction(flow uint64) *direction {
 
 // wait keeps a packet until the opposite direction is known.
 func (e *Engine) wait(d *direction, s *finding.Sighting) {
-	d.waiting = append(d.waiting, waiting{packet: *s.Packet, sighting: *s})
-	w := &d.waiting[len(d.waiting)-1]
+	if len(e.spare) == 0 {
+		more := make([]waiting, waitingSlab)
+		for i := range more {
+			e.spare = append(e.spare, &more[i])
+		}
+	}
+	w := e.spare[len(e.spare)-1]
+	e.spare = e.spare[:len(e.spare)-1]
+	w.packet, w.sighting = *s.Packet, *s
 	w.packet.Data = nil
+	d.waiting = append(d.waiting, w)
 	e.kept++
 }
 
 // hand gives a judge what waited of a direction.
 func (e *Engine) hand(d *direction, w *waiting) {
 	w.sighting.Packet = &w.packet
+	d.conn.last = max(d.conn.last, w.packet.Meta.Time)
 	d.conn.judge.Observe(d.lane, &w.sighting)
 }
 
 func (e *Engine) release(d *direction) {
 	e.kept -= len(d.waiting)
+	if len(e.spare) < mostSpare {
+		e.spare = append(e.spare, d.waiting...)
+	}
 	d.waiting = nil
 }
 
@@ -200,7 +237,7 @@ func (e *Engine) alone(d *direction) {
 		e.agree(d.conn, &d.waiting[0].packet, d.lane)
 	}
 	for i := range d.waiting {
-		e.hand(d, &d.waiting[i])
+		e.hand(d, d.waiting[i])
 	}
 	e.release(d)
 }
@@ -211,16 +248,14 @@ func (e *Engine) open(d *direction, lane int, metaroce bool) {
 	c.flows[lane] = d.flow
 	c.judge = newJudge(d.flow, d.partner, metaroce, e.found)
 	d.conn, d.lane = c, lane
+	c.bytes = c.judge.Footprint()
+	e.bytes += int64(c.bytes)
 	e.count++
 	e.totals.Connections++
 	e.push(c)
 	for e.count > e.config.MaxConnections {
 		e.totals.Evicted++
-		c := e.oldest
-		e.close(c)
-		for _, flow := range c.flows {
-			e.forget(flow)
-		}
+		e.retire(e.oldest)
 	}
 }
 
@@ -299,11 +334,11 @@ func (e *Engine) merge(d, o *direction) {
 	i, j := 0, 0
 	for i < len(d.waiting) || j < len(o.waiting) {
 		if j == len(o.waiting) || (i < len(d.waiting) && d.waiting[i].packet.Meta.Number < o.waiting[j].packet.Meta.Number) {
-			e.hand(d, &d.waiting[i])
+			e.hand(d, d.waiting[i])
 			i++
 			continue
 		}
-		e.hand(o, &o.waiting[j])
+		e.hand(o, o.waiting[j])
 		j++
 	}
 	e.release(d)
@@ -329,6 +364,7 @@ func (e *Engine) found(f *finding.Finding) { e.sink.Finding(f) }
 func (e *Engine) close(c *connection) {
 	e.remove(c)
 	e.count--
+	e.bytes -= int64(c.bytes)
 	e.report = finding.Connection{}
 	c.judge.Close(&e.report)
 	e.notifiers.describe(&e.report)
@@ -359,6 +395,17 @@ func (e *Engine) tally() {
 
 // Flush judges what still waits and reports every connection.
 func (e *Engine) Flush() {
+	e.conclude()
+	failed := e.agreements.failed()
+	for i := range failed {
+		e.sink.Attempt(&failed[i])
+	}
+	e.totals.FailedAttempts += uint64(len(failed))
+	clear(e.agreements.attempts)
+}
+
+// conclude is Flush for connections that were set up.
+func (e *Engine) conclude() {
 	for _, d := range e.inOrder() {
 		if d.conn == nil {
 			e.alone(d)
@@ -369,12 +416,6 @@ func (e *Engine) Flush() {
 	}
 	clear(e.directions)
 	e.latest = nil
-	failed := e.agreements.failed()
-	for i := range failed {
-		e.sink.Attempt(&failed[i])
-	}
-	e.totals.FailedAttempts += uint64(len(failed))
-	clear(e.agreements.attempts)
 }
 
 // Totals are the sums so far, over all connections that were reported.

@@ -24,11 +24,15 @@ func TestEveryRuleHasADeviation(t *testing.T) {
 // What deviates is found from wherever it can be seen. `make bench-replay` measures more connections, and captures
 // that miss packets.
 func TestDeviationsAreFound(t *testing.T) {
+	runs := 2
+	if underRace() {
+		runs = 1
+	}
 	for _, d := range injector.Deviations() {
 		t.Run(d.Rule.String(), func(t *testing.T) {
 			t.Parallel()
 			for _, v := range []scenario.Vantage{scenario.NearRequester, scenario.Middle, scenario.NearResponder} {
-				all, err := d.Measure(v, []float64{0}, 1, 2)
+				all, err := d.Measure(v, []float64{0}, 1, runs)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -157,9 +157,7 @@ func (d *dialogue) close(i int, f Fate) {
 	case FateUndetermined:
 		r.Only[o.point].Undetermined++
 	}
-	if len(r.Examples) < MaxExamples {
-		r.Examples = append(r.Examples, Example{Point: o.point, Number: o.number, Sequence: o.sequence, Fate: f})
-	}
+	r.name(Example{Point: o.point, Number: o.number, Sequence: o.sequence, Fate: f})
 	d.open = append(d.open[:i], d.open[i+1:]...)
 }
 

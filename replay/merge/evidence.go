@@ -94,9 +94,7 @@ func (m *Merger) alone(e *event) bool {
 }
 
 func (d *Direction) example(point int, h *held, f Fate) {
-	if len(d.Examples) < MaxExamples {
-		d.Examples = append(d.Examples, Example{Point: point, Number: h.number, Sequence: h.sequence, Fate: f})
-	}
+	d.name(Example{Point: point, Number: h.number, Sequence: h.sequence, Fate: f})
 }
 
 func (c *conversation) dialogue(at lane) *dialogue {

@@ -18,6 +18,10 @@ type Config struct {
 	MaxWaiting int
 	// MaxDirections is how many directions of connections are told apart. 32,768 by default.
 	MaxDirections int
+	// MaxExamples is how many packets of a direction that one capture has alone are named. All are counted. 64 by default.
+	MaxExamples int
+	// MaxNamed is how many of them are named in all. 524,288 by default.
+	MaxNamed int
 }
 
 func (c Config) withDefaults() Config {
@@ -29,6 +33,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxDirections <= 0 {
 		c.MaxDirections = 1 << 15
+	}
+	if c.MaxExamples <= 0 {
+		c.MaxExamples = 64
+	}
+	if c.MaxNamed <= 0 {
+		c.MaxNamed = 1 << 19
 	}
 	return c
 }
@@ -102,6 +112,7 @@ type Merger struct {
 	cut     int64 // when packets were last settled that had not waited long enough
 	result  Result
 	done    []event // scratch
+	naming  naming
 	pairing pairing
 }
 
@@ -109,6 +120,7 @@ type Merger struct {
 func NewMerger(config Config, clocks *Clocks) *Merger {
 	m := &Merger{config: config.withDefaults(), clocks: clocks, strands: map[lane]*strand{}, talks: map[uint64]*conversation{}, cut: minTime}
 	m.result.Window = m.config.Window
+	m.naming = naming{each: m.config.MaxExamples, left: m.config.MaxNamed}
 	return m
 }
 
@@ -246,7 +258,7 @@ func (m *Merger) strand(s *Sighting) *strand {
 		lane: s.lane, order: m.clocks.orders[r], counts: s.lane.path >= 0 || m.clocks.counting[s.lane],
 		report: &Direction{
 			Flow: s.lane.flow, Partner: m.clocks.partners[s.lane.flow], Source: s.source, Destination: s.destination,
-			DestinationQP: s.qp, Path: s.lane.path, CNPs: s.lane.cnp, Order: m.clocks.orders[r],
+			DestinationQP: s.qp, Path: s.lane.path, CNPs: s.lane.cnp, Order: m.clocks.orders[r], naming: &m.naming,
 		},
 		sums: &sums{},
 	}

@@ -38,9 +38,6 @@ type Example struct {
 	Fate     Fate
 }
 
-// MaxExamples is how many packets of a direction are named. All are counted.
-const MaxExamples = 64
-
 // Only counts packets that one capture has alone, by their fate.
 type Only struct {
 	Lost         uint64 // between the points
@@ -77,6 +74,18 @@ type Direction struct {
 	Examples   []Example
 
 	claims, before uint64
+	naming         *naming
+}
+
+// naming bounds how many packets are named.
+type naming struct{ each, left int }
+
+// name adds a packet to the examples.
+func (d *Direction) name(e Example) {
+	if len(d.Examples) < d.naming.each && d.naming.left > 0 {
+		d.naming.left--
+		d.Examples = append(d.Examples, e)
+	}
 }
 
 // upstream is the index of the capture whose point comes first.
