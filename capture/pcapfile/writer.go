@@ -27,6 +27,7 @@ type WriterOptions struct {
 	FCSLength    uint8  // bytes of FCS at the end of each frame
 
 	Interfaces []WriterInterface // pcapng only
+	Comments   []string          // on the file; pcapng only
 }
 
 // WriterInterface becomes an interface description block.
@@ -72,7 +73,7 @@ func NewWriter(w io.Writer, format Format, opts WriterOptions) (*Writer, error) 
 		if len(interfaces) == 0 {
 			interfaces = []WriterInterface{{LinkType: link, SnapLength: opts.SnapLength, FCSLength: opts.FCSLength}}
 		}
-		return out, out.section(interfaces)
+		return out, out.section(interfaces, opts.Comments...)
 	default:
 		return nil, fmt.Errorf("write capture: unknown format %d", format)
 	}

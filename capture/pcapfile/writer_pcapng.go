@@ -10,13 +10,14 @@ import (
 
 var errPcapngOnly = errors.New("write capture: only pcapng has sections, interfaces and statistics")
 
-func (w *Writer) section(interfaces []WriterInterface) error {
+func (w *Writer) section(interfaces []WriterInterface, comments ...string) error {
 	w.clocks = w.clocks[:0]
 	b := w.begin(blockSection)
 	b = w.order.AppendUint32(b, byteOrderMagic)
 	b = w.order.AppendUint16(b, 1)
 	b = w.order.AppendUint16(b, 0)
 	b = w.order.AppendUint64(b, ^uint64(0)) // section length: not given
+	b = w.comment(b, comments)
 	if err := w.end(b); err != nil {
 		return err
 	}
@@ -126,13 +127,18 @@ func (w *Writer) packetBlock(f *capture.Frame, original uint32, comments []strin
 	b = w.order.AppendUint32(b, uint32(len(f.Data)))
 	b = w.order.AppendUint32(b, original)
 	b = pad(append(b, f.Data...))
+	return w.end(w.comment(b, comments))
+}
+
+// comment appends comments as the options of a block that has no others.
+func (w *Writer) comment(b []byte, comments []string) []byte {
 	for _, c := range comments {
 		b = w.option(b, optionComment, []byte(c[:min(len(c), math.MaxUint16)]))
 	}
 	if len(comments) > 0 {
 		b = append(b, 0, 0, 0, 0) // opt_endofopt
 	}
-	return w.end(b)
+	return b
 }
 
 func (w *Writer) begin(kind uint32) []byte {

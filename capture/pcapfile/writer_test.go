@@ -85,7 +85,7 @@ func TestWriterRefusesWhatItCannotTell(t *testing.T) {
 
 func TestWriterKeepsComments(t *testing.T) {
 	var file bytes.Buffer
-	w, err := NewWriter(&file, FormatPcapng, WriterOptions{})
+	w, err := NewWriter(&file, FormatPcapng, WriterOptions{Comments: []string{"on all"}})
 	require.NoError(t, err)
 	require.NoError(t, w.WriteCommented(&capture.Frame{Data: []byte{1, 2, 3, 4, 5}, HasTime: true, Time: 7}, "one", "a second one"))
 	require.NoError(t, w.WriteFrame(&capture.Frame{Data: []byte{6}, HasTime: true, Time: 8}))
@@ -97,5 +97,6 @@ func TestWriterKeepsComments(t *testing.T) {
 	require.Len(t, batch.Frames, 2)
 	assert.Equal(t, []string{"one", "a second one"}, s.Comments(1))
 	assert.Empty(t, s.Comments(2))
+	assert.Equal(t, "the file: on all", s.Report().Comments[0])
 	assert.Equal(t, []byte{1, 2, 3, 4, 5}, batch.Frames[0].Data)
 }

@@ -1,0 +1,84 @@
+package xdp
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/stretchr/testify/require"
+)
+
+// budget is the time that 800 Gbit/s leaves for a packet of 4 KiB, ns.
+const budget = 42
+
+// dataPackets are a WRITE in the middle of a message, of each transport, and where their PSNs stand.
+func dataPackets() map[string]struct {
+	frame []byte
+	psn   uint32
+} {
+	datagram := func(port uint16, headers []byte) []byte {
+		payload := slices.Concat(headers, make([]byte, 1024+4))
+		udp := binary.BigEndian.AppendUint16([]byte{0xc0, 1}, port)
+		udp = append(binary.BigEndian.AppendUint16(udp, uint16(8+len(payload))), 0, 0)
+		return inIPv4(17, append(udp, payload...))
+	}
+	metaroce := make([]byte, 48)
+	copy(metaroce, []byte{4, 0, 4, 0, 0, 0, 0, 7, 3, 1, 0xff, 0xff})
+	metaroce[30], metaroce[33] = 4, 1 // 1024 of 65536 bytes come before
+	type of = struct {
+		frame []byte
+		psn   uint32
+	}
+	return map[string]of{
+		"RoCEv2":   {datagram(4791, []byte{7, 0, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 0}), 50},
+		"MetaRoCE": {datagram(51791, metaroce), 54},
+	}
+}
+
+// BenchmarkPrograms runs the programs in the kernel on data packets of tracked connections, beside one that only finds
+// UDP and adds to a counter. Both write the next PSN into the packet first.
+func BenchmarkPrograms(b *testing.B) {
+	needBPF(b)
+	const shift = 17 // 131,072 connections
+	for name, packet := range dataPackets() {
+		for _, many := range []bool{false, true} {
+			label := name + "/one-connection"
+			if many {
+				label = name + "/131072-connections-in-random-order"
+			}
+			b.Run(label, func(b *testing.B) {
+				spec, err := loadStepping()
+				require.NoError(b, err)
+				require.NoError(b, spec.Variables["step_psn"].Set(packet.psn))
+				if many {
+					require.NoError(b, spec.Variables["step_mask"].Set(uint32(1<<shift-1)))
+					require.NoError(b, spec.Variables["step_shift"].Set(uint32(shift)))
+				}
+				spec.Maps[programMapConnections].MaxEntries = 1 << 20
+				objects, err := ebpf.NewCollection(spec)
+				require.NoError(b, err)
+				defer objects.Close()
+				best := func(program string) float64 {
+					least := time.Hour
+					for range 7 {
+						got, each, err := objects.Programs[program].Benchmark(packet.frame, 1<<18, nil)
+						require.NoError(b, err)
+						require.EqualValues(b, 2, got)
+						least = min(least, each)
+					}
+					return float64(least.Nanoseconds())
+				}
+				for b.Loop() {
+					counting := best("stepping")
+					baseline := best("stepping_baseline")
+					b.ReportMetric(counting, "ns/packet")
+					b.ReportMetric(baseline, "ns/packet-baseline")
+					b.ReportMetric(counting/max(baseline, 1), "x-baseline")
+					b.ReportMetric(counting/budget, "x-42ns")
+				}
+			})
+		}
+	}
+}

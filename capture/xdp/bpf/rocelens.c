@@ -1,0 +1,118 @@
+/* Counts RDMA packets by connection, for rocelens-agent. The programs look at frames and change nothing: they always let
+ * them go on. */
+#include "transport.h"
+
+const char licence[] SEC("license") = "Apache-2.0";
+
+/* A program of clsact outlives its agent, and then does nothing from this time on: ns, monotonic. 0: for ever. */
+volatile u64 lease;
+
+inline_always void leave(const struct frame *f, struct ledger *sum, u8 verdict)
+{
+	if (verdict >= REASONS)
+		return;
+	sum->other[verdict] += f->count;
+	sum->other_bytes += f->length;
+}
+
+inline_always void judge(const struct frame *f, const struct packet *p, struct ledger *sum, u32 now_of)
+{
+	struct transport t = {};
+	u8 verdict = likely(p->protocol != METAROCE) ? roce(f, p, &t) : metaroce(f, p, &t);
+
+	if (likely(verdict == FOUND))
+		verdict = likely(f->count == 1) ? account(f, p, &t, sum, now_of) : SEGMENTED;
+	if (likely(verdict == FOUND)) {
+		sum->rdma++;
+		sum->rdma_bytes += f->length;
+	} else {
+		leave(f, sum, verdict);
+	}
+}
+
+/* Counts the packet. The walk is a function that the verifier judges by itself, or it would follow each of its ways to
+ * the program's end. */
+#define OBSERVE(f, walk_on)                                                             \
+	do {                                                                            \
+		u32 now_of = generation, slot = now_of & (GENERATIONS - 1);             \
+		struct ledger *sum = bpf_map_lookup_elem(&totals, &slot);               \
+		struct packet p;                                                        \
+		u8 verdict;                                                             \
+                                                                                        \
+		if (!sum)                                                               \
+			break;                                                          \
+		verdict = quick(f, &p);                                                 \
+		if (unlikely(verdict == UNUSUAL)) {                                     \
+			struct walk *w;                                                 \
+                                                                                        \
+			verdict = walk_on;                                              \
+			w = this_walk();                                                \
+			if (verdict != FOUND || !w) {                                   \
+				leave(f, sum, verdict);                                 \
+				break;                                                  \
+			}                                                               \
+			p = w->packet;                                                  \
+		}                                                                       \
+		judge(f, &p, sum, now_of);                                              \
+	} while (0)
+
+__attribute__((noinline)) int walk_xdp(struct xdp_md *ctx, u32 length)
+{
+	struct frame f = {.data = (void *)(u64)ctx->data, .data_end = (void *)(u64)ctx->data_end, .length = length};
+
+	return walk(&f);
+}
+
+__attribute__((noinline)) int walk_skb(struct __sk_buff *skb, u32 length, u32 vlan)
+{
+	struct frame f = {.data = (void *)(u64)skb->data, .data_end = (void *)(u64)skb->data_end, .length = length, .vlan = vlan};
+
+	return walk(&f);
+}
+
+SEC("xdp")
+int on_xdp(struct xdp_md *ctx)
+{
+	struct frame f = {.data = (void *)(u64)ctx->data, .data_end = (void *)(u64)ctx->data_end, .count = 1};
+
+	f.length = f.data_end - f.data;
+	OBSERVE(&f, walk_xdp(ctx, f.length));
+	return XDP_PASS;
+}
+
+SEC("xdp.frags")
+int on_xdp_frags(struct xdp_md *ctx)
+{
+	struct frame f = {.data = (void *)(u64)ctx->data, .data_end = (void *)(u64)ctx->data_end, .count = 1};
+
+	f.length = bpf_xdp_get_buff_len(ctx);
+	OBSERVE(&f, walk_xdp(ctx, f.length));
+	return XDP_PASS;
+}
+
+/* Headers of RDMA in tunnels are within so many bytes of a frame. */
+#define LINEAR 256
+
+SEC("tc")
+int on_tc(struct __sk_buff *skb)
+{
+	struct frame f = {.count = 1};
+	u32 linear = skb->len < LINEAR ? skb->len : LINEAR;
+	u64 until = lease;
+
+	if (unlikely(until) && until < bpf_ktime_get_ns())
+		return TC_ACT_UNSPEC;
+	if (skb->data_end - skb->data < linear)
+		bpf_skb_pull_data(skb, linear); /* when that fails there is less to see */
+	f.data = (void *)(u64)skb->data;
+	f.data_end = (void *)(u64)skb->data_end;
+	f.length = skb->len;
+	if (skb->vlan_present) {
+		f.vlan = (skb->vlan_tci & 0xfff) + 1;
+		f.length += 4;
+	}
+	if (skb->gso_segs > 1)
+		f.count = skb->gso_segs;
+	OBSERVE(&f, walk_skb(skb, f.length, f.vlan));
+	return TC_ACT_UNSPEC;
+}
