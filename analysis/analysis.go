@@ -96,7 +96,7 @@ type Analyzer struct {
 	revisions   []RevisionSink
 	result      Result
 	beside      besideCounts
-	judging     *judging      // nil without replay
+	judging     *Judging      // nil without replay
 	batch       capture.Batch // goes round
 	packets     uint64        // of all files so far
 	interfaces  uint32
@@ -120,7 +120,7 @@ func New(cfg Config, sinks ...any) *Analyzer {
 	}
 	a.tracker = flow.NewTracker(cfg.Flow, a.flow)
 	if cfg.Replay != nil {
-		a.judging = &judging{engine: replay.New(cfg.ReplayConfig, cfg.Replay)}
+		a.judging = NewJudging(replay.New(cfg.ReplayConfig, cfg.Replay))
 	}
 	a.progress.start = time.Now()
 	return a
@@ -138,7 +138,7 @@ func Run(ctx context.Context, source capture.Source, cfg Config, sinks ...any) (
 func (a *Analyzer) flow(r *flow.Record) {
 	a.result.Explained.add(r)
 	if a.judging != nil {
-		a.judging.flow(r)
+		a.judging.Flow(r)
 	}
 	for _, s := range a.flowSinks {
 		if a.sinkErr != nil {

@@ -121,7 +121,7 @@ func (s *stage) group(frames []capture.Frame) error {
 		}
 		s.event.Observation = a.tracker.Observe(p, s.errs[i], icrc)
 		if a.judging != nil {
-			a.judging.packet(a.tracker, p, s.errs[i], icrc, &s.event.Observation)
+			a.judging.Packet(a.tracker, p, s.errs[i], icrc, &s.event.Observation)
 		}
 		s.file.Packets++
 		if frames[i].HasTime {

@@ -7,14 +7,18 @@ import (
 	"github.com/rocelens/rocelens/replay/finding"
 )
 
-// judging joins the tracker of flows with the engine of replay, which know nothing of each other: the one tells which
+// Judging joins the tracker of flows with the engine of replay, which know nothing of each other: the one tells which
 // packets are two directions of one connection, and which are copies, the other judges them.
-type judging struct {
+type Judging struct {
 	engine   *replay.Engine
 	sighting finding.Sighting
 }
 
-func (j *judging) packet(t *flow.Tracker, p *dissector.Packet, err error, icrc dissector.ICRCState, o *flow.Observation) {
+// NewJudging joins an engine.
+func NewJudging(engine *replay.Engine) *Judging { return &Judging{engine: engine} }
+
+// Packet takes a packet that the tracker has just observed.
+func (j *Judging) Packet(t *flow.Tracker, p *dissector.Packet, err error, icrc dissector.ICRCState, o *flow.Observation) {
 	partner, how := flow.ID(0), flow.PairingNone
 	if o.Flow != 0 {
 		partner, how = t.Partner(p)
@@ -29,8 +33,8 @@ func (j *judging) packet(t *flow.Tracker, p *dissector.Packet, err error, icrc d
 	j.engine.Observe(&j.sighting)
 }
 
-// flow tells of pairs that were found late.
-func (j *judging) flow(r *flow.Record) {
+// Flow tells of pairs that were found late.
+func (j *Judging) Flow(r *flow.Record) {
 	if r.ReverseID != 0 {
 		j.engine.Pair(uint64(r.ID), uint64(r.ReverseID), r.Pairing.String())
 	}

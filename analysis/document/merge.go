@@ -3,7 +3,7 @@ package document
 import (
 	"strconv"
 
-	"github.com/rocelens/rocelens/replay"
+	"github.com/rocelens/rocelens/analysis/merging"
 	"github.com/rocelens/rocelens/replay/merge"
 )
 
@@ -36,6 +36,7 @@ type ClockPiece struct {
 // MergeDirection is what went one way between the points. What depends on their order is null when that is unknown.
 type MergeDirection struct {
 	FlowID      string        `json:"flow_id"`
+	ReverseID   *string       `json:"reverse_flow_id"`
 	Source      string        `json:"source"`
 	Destination Endpoint      `json:"destination"`
 	Path        *int16        `json:"path"`
@@ -73,11 +74,12 @@ type MergeSingle struct {
 	Fate    string `json:"fate"`
 }
 
-// NewMerge has all but the files' names, which are the caller's to add. alone is what replay says of each capture.
-func NewMerge(c *merge.Clocks, r *merge.Result, alone [2]*replay.Totals) *Merge {
+// NewMerge has all but the files' names, which are the caller's to add.
+func NewMerge(result *merging.Result) *Merge {
+	c, r := result.Clocks, result.Merged
 	out := &Merge{
 		Version: Version, Clock: []ClockPiece{}, Packets: r.Packets, Both: r.Both, Missed: r.Missed, Unjudged: r.Left, WindowNS: r.Window,
-		Directions: []MergeDirection{}, Rules: [2][]RuleTally{tallies(&alone[0].Tallies, true), tallies(&alone[1].Tallies, true)},
+		Directions: []MergeDirection{}, Rules: [2][]RuleTally{tallies(&result.Alone[0].Replay.Tallies, true), tallies(&result.Alone[1].Replay.Tallies, true)},
 	}
 	for i := range c.Pieces {
 		p := &c.Pieces[i]
@@ -103,6 +105,10 @@ func newMergeDirection(d *merge.Direction) MergeDirection {
 	}
 	if path := d.Path; path >= 0 {
 		out.Path = &path
+	}
+	if d.Partner != 0 {
+		id := strconv.FormatUint(d.Partner, 10)
+		out.ReverseID = &id
 	}
 	for i := range d.Only {
 		out.Only[i], out.Outside[i] = d.Only[i].Undetermined+d.Only[i].Ambiguous, d.Only[i].Outside

@@ -59,7 +59,7 @@ type Path struct {
 	Bytes               uint64     `json:"bytes"`
 	PayloadBytes        uint64     `json:"payload_bytes"`
 	PSNGaps             uint64     `json:"psn_gaps"`
-	MissingPSNs         uint64     `json:"missing_psns"`
+	MissingPSNs         int64      `json:"missing_psns"`
 	MissingAcknowledged flow.Count `json:"missing_acknowledged"`
 	Retransmitted       uint64     `json:"retransmitted"`
 	RetransmittedSeen   uint64     `json:"retransmitted_seen"`
@@ -159,7 +159,7 @@ func NewPath(r *flow.PathRecord) Path {
 		ID: r.ID, Plane: r.Plane, PlaneChanges: r.PlaneChanges, SourcePorts: make([]PortUse, 0, len(r.Ports)), RePaths: r.RePaths,
 		FirstNumber: r.FirstNumber, LastNumber: r.LastNumber, FirstPSN: r.FirstPSN, LastPSN: r.LastPSN,
 		Packets: r.Packets, Bytes: r.Bytes, PayloadBytes: r.PayloadBytes,
-		PSNGaps: r.PSNGaps, MissingPSNs: r.MissingPSNs, MissingAcknowledged: r.MissingAcknowledged,
+		PSNGaps: r.PSNGaps, MissingPSNs: int64(r.MissingPSNs), MissingAcknowledged: r.MissingAcknowledged,
 		Retransmitted: r.Retransmitted, RetransmittedSeen: r.RetransmittedSeen, RetransmittedGap: r.RetransmittedGap,
 		RetransmittedRNR: r.RetransmittedRNR, RetransmittedMoved: r.RetransmittedMoved,
 		OutOfOrder: r.OutOfOrder, Duplicates: r.Duplicates, Probes: r.Probes,

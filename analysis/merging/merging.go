@@ -36,17 +36,37 @@ type Result struct {
 	Alone  [2]analysis.Result
 }
 
+// Phase is what a run is doing.
+type Phase uint32
+
+// Phases. In each, both captures are read from their beginning to their end.
+const (
+	Aligning Phase = iota // relates the clocks
+	Pairing               // finds which packet of the one is which of the other
+	Judging               // holds connections against the reference by what both have
+)
+
 // Run is one merging.
 type Run struct {
+	Config merge.Config // of the merger; set before Do
+
 	inputs  [2]Input
 	packets atomic.Uint64
+	phase   atomic.Uint32
 }
 
 // New is a run over two captures, the first of which has the clock to which all is related.
 func New(first, second Input) *Run { return &Run{inputs: [2]Input{first, second}} }
 
-// Packets is how many packets were read so far, each of them twice in the end. It may be called from any goroutine.
+// Packets is how many packets were read so far, each of them as often as Readings tells in the end. It may be called from
+// any goroutine.
 func (r *Run) Packets() uint64 { return r.packets.Load() }
+
+// Readings is how often each capture is read.
+func (r *Run) Readings() int { return 2 }
+
+// Phase is what the run is doing. It may be called from any goroutine.
+func (r *Run) Phase() Phase { return Phase(r.phase.Load()) }
 
 // Do merges. [merge.ErrNothingInCommon] when no packet is in both captures; ctx's error once that is done.
 func (r *Run) Do(ctx context.Context) (*Result, error) {
@@ -65,7 +85,8 @@ func (r *Run) Do(ctx context.Context) (*Result, error) {
 		return &out, err
 	}
 	out.Clocks = clocks
-	out.Merged, err = r.pair(ctx, merge.NewMerger(merge.Config{}, clocks))
+	r.phase.Store(uint32(Pairing))
+	out.Merged, err = r.pair(ctx, merge.NewMerger(r.Config, clocks))
 	return &out, err
 }
 
