@@ -21,7 +21,7 @@ const batchVersion = 1
 const maxBatchBytes = 1 << 30
 
 // agentTable is what the tables of agents are called, those of later releases included.
-var agentTable = regexp.MustCompile(`^agents?(_[a-z_]+)?$`)
+var agentTable = regexp.MustCompile(`^(agents?|port)(_[a-z_]+)?$`)
 
 var errBatch = errors.New("not a batch of an agent")
 

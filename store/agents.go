@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -68,6 +69,7 @@ type AgentBatch struct {
 	Data    []byte
 	Rows    uint32
 	Packets uint64 // that the rows count
+	Beside  bool   // the account of the interval leaves the rows out
 }
 
 // maxAgentRows is how many rows a batch has at most: they are one block, which ClickHouse stores as a whole.
@@ -126,7 +128,7 @@ func (a *AgentFlows) Batches(span AgentSpan) []AgentBatch {
 	for _, f := range a.full {
 		rows := f.block.rows()
 		batches = append(batches, AgentBatch{
-			Data:    encodeBatch(f.table, span.Agent, span.End, append(span.input(rows), f.block.columns()...)),
+			Data:    encodeBatch(f.table, span.Agent, span.End, append(span.input(rows), differences(f.block.columns())...)),
 			Rows:    uint32(rows),
 			Packets: f.packets,
 		})
@@ -134,6 +136,29 @@ func (a *AgentFlows) Batches(span AgentSpan) []AgentBatch {
 	a.full = nil
 	return batches
 }
+
+// signedColumns are counts that an interval may take back; see flow.Tracker.Cut.
+var signedColumns = map[string]bool{
+	"missing_psns": true, "missing_acknowledged": true, "retransmitted": true, "retransmitted_after_nak": true,
+	"retransmitted_after_rnr": true, "retransmitted_after_timeout": true, "out_of_order": true,
+}
+
+// differences says that counts which may be negative are signed. Their bits are that already.
+func differences(input proto.Input) proto.Input {
+	for i := range input {
+		if data := input[i].Data; signedColumns[input[i].Name] {
+			input[i].Data = signedColumn{data, proto.ColumnType(strings.ReplaceAll(string(data.Type()), "UInt64", "Int64"))}
+		}
+	}
+	return input
+}
+
+type signedColumn struct {
+	proto.ColInput
+	kind proto.ColumnType
+}
+
+func (c signedColumn) Type() proto.ColumnType { return c.kind }
 
 // AgentInterval is the account of one interval of one interface; see the comments of the table agent_intervals.
 type AgentInterval struct {
@@ -155,6 +180,9 @@ type AgentInterval struct {
 	FlowRows         uint64
 	PathRows         uint64
 	SpooledRows      uint64
+	Judged           flow.Count // by replay; unknown when it is off
+	Divergences      uint64
+	DivergenceRows   uint64
 }
 
 // Batch is the row for the spool.
@@ -166,6 +194,7 @@ func (i *AgentInterval) Batch() AgentBatch {
 		proto.InputColumn{Name: "interface_packets", Data: optional(i.InterfacePackets)},
 		proto.InputColumn{Name: "interface_dropped", Data: optional(i.InterfaceDropped)},
 		proto.InputColumn{Name: "drops", Data: counts(i.Drops)},
+		proto.InputColumn{Name: "judged", Data: optional(i.Judged)},
 	)
 	input = append(input, numbers([]number{
 		{"source_in", i.SourceIn},
@@ -179,6 +208,8 @@ func (i *AgentInterval) Batch() AgentBatch {
 		{"flow_rows", i.FlowRows},
 		{"path_rows", i.PathRows},
 		{"spooled_rows", i.SpooledRows},
+		{"divergences", i.Divergences},
+		{"divergence_rows", i.DivergenceRows},
 	})...)
 	return AgentBatch{Data: encodeBatch(agentIntervalsTable, i.Agent, i.End, input), Rows: 1}
 }
@@ -204,24 +235,36 @@ type AgentHeartbeat struct {
 	SpoolTornBytes, SpoolDamaged                    uint64
 	Lag                                             time.Duration
 	ShippedRows, RefusedRows, Failures              uint64
+
+	// Of the flight recorder.
+	Triggers                    uint64
+	LastTrigger                 time.Time // zero: none
+	LastTriggerEvent            string
+	RecordsWaiting, RecordsLost uint64
 }
 
 // AgentInterface is an interface that an agent watches.
 type AgentInterface struct {
-	Name string
-	Tier string
-	Up   bool
+	Name     string
+	Tier     string
+	Up       bool
+	RDMA     string // port behind it, or that there is none
+	Bypassed bool   // a NIC moves packets past the kernel
 }
 
 // Batch is the row for the spool.
 func (h *AgentHeartbeat) Batch() AgentBatch {
-	var names, tiers []string
-	var up []uint8
+	var names, tiers, rdma []string
+	var up, bypassed []uint8
 	for _, i := range h.Interfaces {
 		names, tiers, up = append(names, i.Name), append(tiers, i.Tier), append(up, flag(i.Up))
+		rdma, bypassed = append(rdma, i.RDMA), append(bypassed, flag(i.Bypassed))
 	}
-	var problem proto.ColStr
+	var problem, event proto.ColStr
 	problem.Append(h.Problem)
+	event.Append(h.LastTriggerEvent)
+	last := nullInt64s{declared: nullableTimeType}
+	last.append(!h.LastTrigger.IsZero(), h.LastTrigger.UnixNano())
 	input := proto.Input{
 		{Name: "agent_id", Data: constant[proto.ColUUID](1, h.Agent)},
 		{Name: "heartbeat", Data: constantTime(1, h.Time)},
@@ -234,11 +277,15 @@ func (h *AgentHeartbeat) Batch() AgentBatch {
 		{Name: "interfaces", Data: textArray(names)},
 		{Name: "tiers", Data: textArray(tiers)},
 		{Name: "up", Data: arrayOf[uint8](new(proto.ColUInt8), up)},
+		{Name: "rdma", Data: textArray(rdma)},
+		{Name: "bypassed", Data: arrayOf[uint8](new(proto.ColUInt8), bypassed)},
 		{Name: "problem", Data: &problem},
 		{Name: "packets_per_second", Data: constant[proto.ColFloat64](1, h.PacketsPerSecond)},
 		{Name: "rdma_packets_per_second", Data: constant[proto.ColFloat64](1, h.RDMAPacketsPerSecond)},
 		{Name: "bits_per_second", Data: constant[proto.ColFloat64](1, h.BitsPerSecond)},
 		{Name: "drops", Data: counts(h.Drops)},
+		{Name: "last_trigger", Data: last.input()},
+		{Name: "last_trigger_event", Data: &event},
 	}
 	input = append(input, numbers([]number{
 		{"interval_ns", uint64(h.Interval)},
@@ -252,6 +299,9 @@ func (h *AgentHeartbeat) Batch() AgentBatch {
 		{"shipped_rows", h.ShippedRows},
 		{"refused_rows", h.RefusedRows},
 		{"failures", h.Failures},
+		{"triggers", h.Triggers},
+		{"records_waiting", h.RecordsWaiting},
+		{"records_lost", h.RecordsLost},
 	})...)
 	return AgentBatch{Data: encodeBatch(agentsTable, h.Agent, h.Time, input), Rows: 1}
 }

@@ -23,6 +23,8 @@ type ShipperConfig struct {
 	TLS      *tls.Config
 	Account  Account
 	Database string // "rocelens"
+	// Server is a service that stores the rows in place of all that.
+	Server *ServerTarget
 
 	FirstDelay time.Duration // before a failed insert is tried again, 100 ms; doubled each time
 	LastDelay  time.Duration // up to 30 s
@@ -30,7 +32,11 @@ type ShipperConfig struct {
 }
 
 func (c ShipperConfig) withDefaults() (ShipperConfig, error) {
-	if c.Address == "" {
+	if c.Server != nil {
+		if _, err := c.Server.address(); err != nil {
+			return c, err
+		}
+	} else if c.Address == "" {
 		return c, errors.New("no address of a ClickHouse server is given")
 	}
 	if c.Database == "" {
@@ -139,6 +145,9 @@ type shipment struct {
 
 // Run ships until ctx ends, which is no error, or the spool fails. What is under way then is shipped by the next one.
 func (s *Shipper) Run(ctx context.Context) error {
+	if s.config.Server != nil {
+		return s.carry(ctx)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.spool.Rewind()
@@ -267,7 +276,7 @@ func (s *Shipper) explain(table string, err error) string {
 	code, words, answered := Refusal(err)
 	where := "the database " + s.config.Database + " at " + s.config.Address
 	switch {
-	case errors.Is(err, errRunning):
+	case errors.Is(err, errRunning), s.config.Server != nil:
 		return err.Error()
 	case !answered:
 		return fmt.Sprintf("ClickHouse at %s does not answer: %v", s.config.Address, err)

@@ -253,6 +253,7 @@ func (a *Analysis) Commit(ctx context.Context) error {
 	}
 	// From here on there is no half way: a cancellation must not come between the tables.
 	ctx = context.WithoutCancel(ctx)
+	defer a.store.sequences.forget(a.id)
 	for _, table := range dataTables {
 		if err := a.publish(ctx, table.name); err != nil {
 			return fmt.Errorf("publish the %s of capture %s: %w", table.name, a.id, err)

@@ -269,6 +269,7 @@ func (s *Store) listCaptures(ctx context.Context, rest string, arguments ...any)
 
 // DeleteResults removes what an analysis of the capture has found, and keeps the capture.
 func (s *Store) DeleteResults(ctx context.Context, id uuid.UUID) error {
+	defer s.sequences.forget(id)
 	for _, table := range dataTables {
 		for _, name := range []string{s.staging(table.name), s.table(table.name)} {
 			if err := s.dropPartition(ctx, name, id); err != nil {

@@ -25,10 +25,15 @@ type Rule struct {
 }
 
 // Rules lists the rules that applied to a capture: those that something diverges from first, then the graver ones.
-func (s *Store) Rules(ctx context.Context, capture uuid.UUID) (rules []Rule, err error) {
+func (s *Store) Rules(ctx context.Context, capture uuid.UUID) ([]Rule, error) {
+	return s.rules(ctx, capture, "")
+}
+
+// rules lists rules of a capture; further narrows to some of its connections.
+func (s *Store) rules(ctx context.Context, capture uuid.UUID, further string) (rules []Rule, err error) {
 	found, err := s.conn.Query(ctx, "SELECT t.rule AS rule, sum(t.diverges) AS diverges, sum(t.undetermined) AS undetermined,"+
 		" sum(t.conforms) AS conforms, count() AS connections, countIf(t.diverges > 0) AS diverging FROM "+s.table(verdictsTable)+
-		" AS t WHERE t.capture_id = {capture:UUID} GROUP BY t.rule"+
+		" AS t WHERE t.capture_id = {capture:UUID}"+further+" GROUP BY t.rule"+
 		" ORDER BY diverges > 0 DESC, undetermined > 0 DESC, any(t.severity) DESC, rule", clickhouse.Named("capture", capture.String()))
 	if err != nil {
 		return nil, fmt.Errorf("read the rules: %w", err)

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"github.com/google/uuid"
+
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
 )
@@ -35,4 +37,39 @@ func ReadBatch(data []byte) error {
 func Compress(data []byte) []byte {
 	encoder, _ := zstdCoders()
 	return encoder.EncodeAll(data, nil)
+}
+
+// ReadSequencesAnew lets the store keep the rows of no sequence that is longer than some packets.
+func ReadSequencesAnew(s *Store, longer int) { s.sequences.mostRows = longer }
+
+// ForgetSequences drops what the store keeps of sequences.
+func ForgetSequences(s *Store) { s.sequences.clear() }
+
+// Frame is a batch as an agent sends it to a service.
+func Frame(b []byte, id uuid.UUID, uncertain bool, data []byte) []byte {
+	return appendFrame(b, frame{id, uncertain, data})
+}
+
+// ReadWire reads a batch as a service does, for tables that have all columns of the batch.
+func ReadWire(data []byte) error {
+	b, err := decodeBatch(data)
+	if err != nil {
+		return err
+	}
+	columns := map[string]bool{}
+	for i := range b.columns {
+		columns[b.columns[i].name] = true
+	}
+	_, err = readWireBatch(uuid.UUID{}, data, agentTables{b.table: columns})
+	return err
+}
+
+// Plain is a batch before it is compressed.
+func Plain(data []byte) []byte {
+	_, decoder := zstdCoders()
+	plain, err := decoder.DecodeAll(data, nil)
+	if err != nil {
+		panic(err)
+	}
+	return plain
 }

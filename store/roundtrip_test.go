@@ -276,7 +276,7 @@ func TestEveryColumnIsExplained(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(names, " "); got != "agent_flows agent_intervals agent_paths agents captures divergences flows packets paths replays streams verdicts" {
+	if got := strings.Join(names, " "); got != "agent_divergences agent_flows agent_intervals agent_paths agent_triggers agents captures divergences flows packets paths port_counters replays streams verdicts" {
 		t.Errorf("tables = %s", got)
 	}
 }

@@ -2,12 +2,9 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
+	"math"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/flow"
@@ -62,100 +59,58 @@ const (
 
 // Sequence reads the PSNs of a flow over time. A flow that the capture does not have is ErrNotFound.
 func (s *Store) Sequence(ctx context.Context, capture uuid.UUID, id flow.ID, query SequenceQuery) (out Sequence, err error) {
-	q := sequenceOf{packets: s.table(packetsTable), path: query.Path}
-	if q.flow, err = s.Flow(ctx, capture, id); err != nil {
+	kept, err := s.sequences.get(ctx, sequenceKey{capture, id}, func() (*keptSequence, error) { return s.loadSequence(ctx, capture, id) })
+	if err != nil {
 		return out, err
 	}
-	capturing := clickhouse.Named("capture", capture.String())
-	window := within("t.time", query.From, query.To)
-	if err = s.surveySequence(ctx, &q, &out, window, capturing); err != nil || out.Packets == 0 {
-		return out, err
-	}
-	if out.Packets <= maxSequencePackets {
-		return out, s.sequencePackets(ctx, &q, &out, window, capturing)
-	}
-	first, last := out.Start, out.Start+out.Span
+	w := sequenceWindow{from: math.MinInt64, to: math.MaxInt64, places: map[sequencePlace]int32{}}
 	if query.From != nil {
-		first = max(first, query.From.UnixNano())
+		w.from = query.From.UnixNano()
 	}
 	if query.To != nil {
-		last = min(last, query.To.UnixNano())
+		w.to = query.To.UnixNano()
 	}
-	out.Bin = bucketWidth(last-first, min(max(query.Bins, 2), maxSequenceBins/len(out.Tracks)))
-	return out, s.sequenceBins(ctx, &q, &out, window, capturing)
+	out.survey(kept, query.Path, &w)
+	if len(out.Tracks) == 0 {
+		return out, nil
+	}
+	first, last := max(out.Start, w.from), min(out.Start+out.Span, w.to)
+	w.width = bucketWidth(last-first, min(max(query.Bins, 2), maxSequenceBins/len(out.Tracks)))
+	w.last = make([]int32, len(out.Tracks)*int(sequenceKinds)*int(sequenceMarks))
+	from, to := kept.between(w.from, w.to)
+	if err := s.showSequence(ctx, capture, kept, from, to, &w); err != nil {
+		return out, err
+	}
+	out.Packets = w.packets
+	out.Rows, out.Bin = w.rows()
+	return out, nil
 }
 
-// surveySequence finds the tracks, the span of the flow, and how many packets were asked for.
-func (s *Store) surveySequence(ctx context.Context, q *sequenceOf, out *Sequence, window []string, capturing any) (err error) {
-	inside := strings.Join(append([]string{"isNotNull(t.time)"}, window...), " AND ")
-	const at = "toUnixTimestamp64Nano(assumeNotNull(time))"
-	rows, err := s.conn.Query(ctx, "SELECT path, count(), countIf(isNull(time)), countIf(inside), minIf("+at+", isNotNull(time)), maxIf("+at+", isNotNull(time)), "+
-		fmt.Sprintf("argMinOrNullIf(toInt64(assumeNotNull(psn)), (kind NOT IN (%s), number), isNotNull(psn))", kindList(SequenceData, SequenceResponse))+
-		" FROM ("+q.from(", t.time AS time, ifNull("+inside+", 0) AS inside")+") GROUP BY path ORDER BY path", capturing)
-	if err != nil {
-		return fmt.Errorf("survey a sequence: %w", err)
+// survey takes from what is kept the tracks that are asked for and their span.
+func (out *Sequence) survey(kept *keptSequence, path *uint8, w *sequenceWindow) {
+	for i := range w.tracks {
+		w.tracks[i] = -1
 	}
-	defer closing(&err, rows)
-	for rows.Next() {
-		var path uint8
-		var timeless, inside uint64
-		var first, last int64
-		track := SequenceTrack{Bits: q.bits()}
-		if err := rows.Scan(&path, &track.Packets, &timeless, &inside, &first, &last, &track.First); err != nil {
-			return fmt.Errorf("survey a sequence: %w", err)
+	for i := range kept.tracks {
+		t := &kept.tracks[i]
+		if path != nil && *path != t.path {
+			continue
 		}
-		if q.flow.MetaRoCE != nil {
-			track.Path = &path
+		w.tracks[t.path] = int16(len(out.Tracks))
+		track := SequenceTrack{Bits: sequenceBits(&kept.flow), First: t.firstPSN, Packets: t.packets}
+		if kept.flow.MetaRoCE != nil {
+			track.Path = &t.path
 		}
-		out.Tracks = append(out.Tracks, track)
-		out.Packets, out.Timeless = out.Packets+inside, out.Timeless+timeless
-		if timeless == track.Packets {
+		out.Tracks, out.Timeless = append(out.Tracks, track), out.Timeless+t.timeless
+		if t.timeless == t.packets {
 			continue
 		}
 		if out.Start == 0 {
-			out.Start, out.Span = first, last-first
+			out.Start, out.Span = t.first, t.last-t.first
 			continue
 		}
-		end := max(out.Start+out.Span, last)
-		out.Start = min(out.Start, first)
+		end := max(out.Start+out.Span, t.last)
+		out.Start = min(out.Start, t.first)
 		out.Span = end - out.Start
 	}
-	return rows.Err()
-}
-
-func (s *Store) sequencePackets(ctx context.Context, q *sequenceOf, out *Sequence, window []string, capturing any) error {
-	return s.sequenceRows(ctx, out, "SELECT at, number, kind, path, marks, toUInt64(1), seq, seq, sack_first, sack_last FROM ("+
-		q.unwrapped(window...)+") ORDER BY at, number", capturing)
-}
-
-func (s *Store) sequenceBins(ctx context.Context, q *sequenceOf, out *Sequence, window []string, capturing any) error {
-	width := "toInt64(" + strconv.FormatInt(out.Bin, 10) + ")"
-	const ends = "if(countIf(notEmpty(%s)) = 0, [], [%s])"
-	return s.sequenceRows(ctx, out, "SELECT at - positiveModulo(at, "+width+") AS bin, min(number) AS first, kind, path, marks, count(), min(seq), max(seq), "+
-		fmt.Sprintf(ends, "sack_first", "minArray(sack_first)")+", "+fmt.Sprintf(ends, "sack_last", "maxArray(sack_last)")+
-		" FROM ("+q.unwrapped(window...)+") GROUP BY bin, kind, path, marks ORDER BY bin, first", capturing)
-}
-
-func (s *Store) sequenceRows(ctx context.Context, out *Sequence, statement string, capturing any) (err error) {
-	tracks := map[uint8]int{}
-	for i := range out.Tracks {
-		if path := out.Tracks[i].Path; path != nil {
-			tracks[*path] = i
-		}
-	}
-	rows, err := s.conn.Query(ctx, statement, capturing)
-	if err != nil {
-		return fmt.Errorf("read a sequence: %w", err)
-	}
-	defer closing(&err, rows)
-	for rows.Next() {
-		var row SequenceRow
-		var kind, path, marks uint8
-		if err := rows.Scan(&row.At, &row.Number, &kind, &path, &marks, &row.Count, &row.Min, &row.Max, &row.SACKFirst, &row.SACKLast); err != nil {
-			return fmt.Errorf("read a sequence: %w", err)
-		}
-		row.Kind, row.Track, row.Marks = SequenceKind(kind), tracks[path], SequenceMarks(marks)
-		out.Rows = append(out.Rows, row)
-	}
-	return rows.Err()
 }

@@ -20,12 +20,19 @@ const requester, responder = flow.ID(11), flow.ID(12)
 
 // long stores a connection whose PSNs start again from 0 several times: WRITEs and large READs with their answers, ACKs,
 // NAKs, packets that were resent, came late or twice by a mirror, and CNPs.
-func long(t *testing.T, s *store.Store, packets int) uuid.UUID {
-	t.Helper()
+func long(tb testing.TB, s *store.Store, packets int) uuid.UUID {
+	tb.Helper()
 	id := uuid.New()
-	a, err := s.BeginAnalysis(t.Context(), id)
+	longAgain(tb, s, id, packets)
+	return id
+}
+
+// longAgain is another analysis of the capture.
+func longAgain(tb testing.TB, s *store.Store, id uuid.UUID, packets int) {
+	tb.Helper()
+	a, err := s.BeginAnalysis(tb.Context(), id)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	p, seen := newStream(1).at(0)
@@ -69,22 +76,21 @@ func long(t *testing.T, s *store.Store, packets int) uuid.UUID {
 			p.BTH.PSN, seen.Flags = psn&0xffffff, flow.FlagGapBefore
 			psn++
 		}
-		if err := a.Packet(t.Context(), p, nil, dissector.ICRCGood, seen, int64(i)); err != nil {
-			t.Fatal(err)
+		if err := a.Packet(tb.Context(), p, nil, dissector.ICRCGood, seen, int64(i)); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	for _, r := range []flow.Record{
 		{ID: requester, ReverseID: responder, Key: flow.Key{Source: v4a, Destination: v4b, DestinationQP: 5}},
 		{ID: responder, ReverseID: requester, Key: flow.Key{Source: v4b, Destination: v4a, DestinationQP: 6}},
 	} {
-		if err := a.Flow(t.Context(), &r); err != nil {
-			t.Fatal(err)
+		if err := a.Flow(tb.Context(), &r); err != nil {
+			tb.Fatal(err)
 		}
 	}
-	if err := a.Commit(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := a.Commit(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	return id
 }
 
 // reference computes the rows of a sequence from its packets, each held against the one before on its path.
@@ -238,11 +244,11 @@ func binned(rows []store.SequenceRow, width int64) []store.SequenceRow {
 	return out
 }
 
-func sequence(t *testing.T, s *store.Store, capture uuid.UUID, id flow.ID, query store.SequenceQuery) store.Sequence {
-	t.Helper()
-	got, err := s.Sequence(t.Context(), capture, id, query)
+func sequence(tb testing.TB, s *store.Store, capture uuid.UUID, id flow.ID, query store.SequenceQuery) store.Sequence {
+	tb.Helper()
+	got, err := s.Sequence(tb.Context(), capture, id, query)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for i := range got.Rows { // an empty array is none
 		if len(got.Rows[i].SACKFirst) == 0 {

@@ -145,6 +145,7 @@ type Store struct {
 	http    *http.Client
 	// errorNames are ClickHouse's names of its error codes.
 	errorNames map[int]string
+	sequences  *sequenceCache
 	// disabled is why users' SQL is not run, nil when it is.
 	disabled *DisabledError
 
@@ -161,7 +162,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	}
 	ctx, done := withoutDeadline(ctx)
 	defer done()
-	s := &Store{config: config, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS}}}
+	s := &Store{config: config, sequences: newSequenceCache(), http: &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS}}}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -287,6 +288,7 @@ func (s *Store) Close() error {
 	for _, w := range s.writers {
 		<-w.done
 	}
+	s.sequences.close()
 	s.http.CloseIdleConnections()
 	return s.conn.Close()
 }
