@@ -141,7 +141,9 @@ func newAdmission(operation *openapi.Operation) *admission {
 	switch operation.ID {
 	case "createCapture":
 		a.rawBody, a.transfer = true, true
-	case "downloadCapture":
+	case "ingestBatches":
+		a.rawBody = true
+	case "downloadCapture", "watchAgents", "watchAgent":
 		a.transfer = true
 	case "runQuery", "deleteCapture", "cancelCapture":
 		a.timeout = queryTimeout

@@ -40,6 +40,8 @@ type library struct {
 	statuses map[uuid.UUID]api.CaptureStatus
 	stopped  bool
 	workers  sync.WaitGroup
+
+	forget func(ctx context.Context, id uuid.UUID) error // what was made of a capture beside its rows
 }
 
 func newLibrary(opt *Options, m *metrics) *library {
@@ -366,6 +368,9 @@ func (l *library) remove(ctx context.Context, id uuid.UUID) error {
 }
 
 func (l *library) erase(ctx context.Context, id uuid.UUID) error {
+	if err := l.forget(ctx, id); err != nil {
+		return fmt.Errorf("delete the merges of capture %s: %w", id, err)
+	}
 	if err := l.opt.Eraser.DeleteCapture(ctx, id); err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("delete the rows of capture %s: %w", id, err)
 	}

@@ -18,6 +18,15 @@ const (
 	smallBytes      = 32 << 20 // of a decompressed capture that need not wait for large ones
 	smallPackets    = 250_000  // in it
 	saveTimeout     = 30 * time.Second
+	maxIngestBody   = 64 << 20
+	ingestMemory    = 256 << 20 // of bodies that are being read or stored
+	maxLiveClients  = 64
+	livePoll        = time.Second      // between two looks of all clients together
+	liveTimeout     = 20 * time.Second // of one look
+	liveHeartbeat   = 10 * time.Second // of a stream without events
+	liveKept        = 60               // events that a client can catch up on
+	liveKeptBytes   = 4 << 20
+	liveMemory      = time.Minute // for a client that comes back
 	// Nothing is written below this much free space: a full disk stops the database too.
 	minDiskReserve = 256 << 20
 )

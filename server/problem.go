@@ -22,27 +22,28 @@ type problemKind struct {
 
 // The kinds of problems. Their type in an answer is "/api/docs#problem-" and the slug.
 var (
-	kindInvalid     = problemKind{"invalid-request", http.StatusBadRequest, "The request is not valid", "The detail names the parameter or field. The API's document says what it may be."}
-	kindCrossSite   = problemKind{"cross-site", http.StatusForbidden, "Refused because it came from another site", "A browser sent this on behalf of a page of another origin. Programs that are no browser are not concerned."}
-	kindNotFound    = problemKind{"not-found", http.StatusNotFound, "Not found", "It never existed, or was deleted."}
-	kindMethod      = problemKind{"method-not-allowed", http.StatusMethodNotAllowed, "Method not allowed", "The Allow header lists what this address takes."}
-	kindConflict    = problemKind{"conflict", http.StatusConflict, "Not possible in this state", "The detail says which state the capture or upload is in."}
-	kindPrecond     = problemKind{"upload-protocol", http.StatusPreconditionFailed, "The upload protocol's version is missing", "Resumable uploads need the header Tus-Resumable: 1.0.0."}
-	kindTooLarge    = problemKind{"too-large", http.StatusRequestEntityTooLarge, "Too large", "Raise --max-upload, or split the capture (editcap -c)."}
-	kindMediaType   = problemKind{"media-type", http.StatusUnsupportedMediaType, "The body has the wrong type", "Send JSON where the document says JSON, and a capture as the plain body, not as a form."}
-	kindHost        = problemKind{"unknown-host", http.StatusMisdirectedRequest, "Not served under this name", "Names that a browser may use for this service are given with --allow-host, so that no other site can pretend to be it."}
-	kindQuery       = problemKind{"query-refused", http.StatusBadRequest, "The database refused the query", "The detail is the database's own reason and code its number."}
-	kindQueryRights = problemKind{"query-not-permitted", http.StatusForbidden, "The database does not permit this query", "Queries may read rocelens' own tables and nothing else."}
-	kindQueryLimit  = problemKind{"query-limit", http.StatusUnprocessableEntity, "The query went over a limit", "Time, memory and rows are limited. Ask for less: filter by capture_id, aggregate, add a LIMIT."}
-	kindLocked      = problemKind{"upload-locked", http.StatusLocked, "The upload is being written by another request", "Try again in a moment."}
-	kindInternal    = problemKind{"internal", http.StatusInternalServerError, "Something went wrong in the service", "The service's log has the details."}
-	kindUnavailable = problemKind{"unavailable", http.StatusServiceUnavailable, "Not available now", "The database does not answer, or the service is stopping. Try again."}
-	kindTimeout     = problemKind{"timeout", http.StatusGatewayTimeout, "It took too long", "The service gave up. Ask for less, or try again."}
-	kindDiskFull    = problemKind{"disk-full", http.StatusInsufficientStorage, "No room on the disk", "Delete captures, or give the data directory a larger disk."}
+	kindInvalid      = problemKind{"invalid-request", http.StatusBadRequest, "The request is not valid", "The detail names the parameter or field. The API's document says what it may be."}
+	kindUnauthorized = problemKind{"unauthorized", http.StatusUnauthorized, "The token is missing or wrong", "Agents carry the token that the service was started with: --server-token-file here, --ingest-token-file there."}
+	kindCrossSite    = problemKind{"cross-site", http.StatusForbidden, "Refused because it came from another site", "A browser sent this on behalf of a page of another origin. Programs that are no browser are not concerned."}
+	kindNotFound     = problemKind{"not-found", http.StatusNotFound, "Not found", "It never existed, or was deleted."}
+	kindMethod       = problemKind{"method-not-allowed", http.StatusMethodNotAllowed, "Method not allowed", "The Allow header lists what this address takes."}
+	kindConflict     = problemKind{"conflict", http.StatusConflict, "Not possible in this state", "The detail says which state the capture or upload is in."}
+	kindPrecond      = problemKind{"upload-protocol", http.StatusPreconditionFailed, "The upload protocol's version is missing", "Resumable uploads need the header Tus-Resumable: 1.0.0."}
+	kindTooLarge     = problemKind{"too-large", http.StatusRequestEntityTooLarge, "Too large", "Raise --max-upload, or split the capture (editcap -c)."}
+	kindMediaType    = problemKind{"media-type", http.StatusUnsupportedMediaType, "The body has the wrong type", "Send JSON where the document says JSON, and a capture as the plain body, not as a form."}
+	kindHost         = problemKind{"unknown-host", http.StatusMisdirectedRequest, "Not served under this name", "Names that a browser may use for this service are given with --allow-host, so that no other site can pretend to be it."}
+	kindQuery        = problemKind{"query-refused", http.StatusBadRequest, "The database refused the query", "The detail is the database's own reason and code its number."}
+	kindQueryRights  = problemKind{"query-not-permitted", http.StatusForbidden, "The database does not permit this query", "Queries may read rocelens' own tables and nothing else."}
+	kindQueryLimit   = problemKind{"query-limit", http.StatusUnprocessableEntity, "The query went over a limit", "Time, memory and rows are limited. Ask for less: filter by capture_id, aggregate, add a LIMIT."}
+	kindLocked       = problemKind{"upload-locked", http.StatusLocked, "The upload is being written by another request", "Try again in a moment."}
+	kindInternal     = problemKind{"internal", http.StatusInternalServerError, "Something went wrong in the service", "The service's log has the details."}
+	kindUnavailable  = problemKind{"unavailable", http.StatusServiceUnavailable, "Not available now", "The database does not answer, or the service is stopping. Try again."}
+	kindTimeout      = problemKind{"timeout", http.StatusGatewayTimeout, "It took too long", "The service gave up. Ask for less, or try again."}
+	kindDiskFull     = problemKind{"disk-full", http.StatusInsufficientStorage, "No room on the disk", "Delete captures, or give the data directory a larger disk."}
 )
 
 var problemKinds = []problemKind{
-	kindInvalid, kindCrossSite, kindNotFound, kindMethod, kindConflict, kindPrecond, kindTooLarge, kindMediaType, kindHost,
+	kindInvalid, kindUnauthorized, kindCrossSite, kindNotFound, kindMethod, kindConflict, kindPrecond, kindTooLarge, kindMediaType, kindHost,
 	kindQuery, kindQueryRights, kindQueryLimit, kindLocked, kindInternal, kindUnavailable, kindTimeout, kindDiskFull,
 }
 
@@ -149,6 +150,9 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	h.Set("Cache-Control", "no-store")
 	if p.kind.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "2")
+	}
+	if p.kind.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
 	}
 	w.WriteHeader(p.kind.Status)
 	if r.Method == http.MethodHead {

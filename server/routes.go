@@ -44,8 +44,9 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	zip := compressed(mux)
 	return s.observed(s.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The upload protocol needs the bare connection, and its answers are a few bytes.
-		if strings.HasPrefix(r.URL.Path, strings.TrimSuffix(uploadsPath, "/")) {
+		// The upload protocol needs the bare connection, and its answers are a few bytes. Events must not wait for more to
+		// be compressed with.
+		if strings.HasPrefix(r.URL.Path, strings.TrimSuffix(uploadsPath, "/")) || strings.HasSuffix(r.URL.Path, "/live") {
 			mux.ServeHTTP(w, r)
 			return
 		}

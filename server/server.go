@@ -38,12 +38,17 @@ type Options struct {
 	Replays  Replays
 	Proofs   Proofs
 	Packets  Packets
+	Agents   Agents
+	Ingest   Ingest  // nil: rows of agents are not taken
 	Queries  Queries // nil: switched off, for QueriesOff
 	Database Database
 	Analyzer Analyzer
 	Unpacker Unpacker
+	Merger   Merger
+	Differ   Differ
 
-	QueriesOff string // one sentence on why queries are switched off
+	IngestToken string // that agents carry; required with Ingest
+	QueriesOff  string // one sentence on why queries are switched off
 }
 
 const (
@@ -57,6 +62,9 @@ type Server struct {
 	log     *slog.Logger
 	metrics *metrics
 	library *library
+	live    *live
+	merges  *merges
+	ingest  *ingestDoor // nil without Ingest
 	uploads *uploads
 	handler http.Handler
 	started time.Time
@@ -76,6 +84,11 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	s := &Server{opt: opt, log: opt.Logger, started: time.Now()}
 	s.metrics = newMetrics()
 	s.library = newLibrary(&s.opt, s.metrics)
+	s.live = newLive(opt.Agents, s.log)
+	s.merges = newMerges(&s.opt, s.library)
+	if opt.Ingest != nil {
+		s.ingest = newIngestDoor(opt.IngestToken)
+	}
 	var err error
 	if s.uploads, err = newUploads(s); err != nil {
 		return nil, err
@@ -91,7 +104,9 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	background, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.library.start(background)
+	s.merges.start(background)
 	s.running.Go(func() { s.uploads.expire(background) })
+	s.running.Go(func() { s.live.run(background) })
 	return s, nil
 }
 
@@ -160,6 +175,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 func (s *Server) Close() {
 	s.stop(errStopping)
 	s.library.wait()
+	s.merges.wait()
 	s.running.Wait()
 }
 

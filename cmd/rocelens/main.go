@@ -24,6 +24,7 @@ const (
 type commandLine struct {
 	Analyze      analyzeCommand      `cmd:"" help:"Tell what happened in captures: connections, losses, retransmissions, marks, refusals."`
 	Replay       replayCommand       `cmd:"" help:"Hold connections against the reference transports: where does the wire diverge?"`
+	Diff         diffCommand         `cmd:"" help:"Set two captures or connections side by side: rates, losses, latency, waits, rules."`
 	Dissect      dissectCommand      `cmd:"" help:"Print the packets of a capture, field by field."`
 	Serve        serveCommand        `cmd:"" help:"Serve the web console and the API: upload captures, browse them, ask in SQL."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the database's tables up to date, which serve does by itself, and stop."`

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rocelens/rocelens/analysis/document"
 	"github.com/rocelens/rocelens/analysis/merging"
-	"github.com/rocelens/rocelens/replay"
 	"github.com/rocelens/rocelens/replay/finding"
 	"github.com/rocelens/rocelens/replay/merge"
 )
@@ -76,7 +75,7 @@ func (c *replayCommand) writeMerge(std *streams, result *merging.Result) error {
 	if !c.JSON {
 		return (&mergeText{style: newStyle(std), all: c.All, names: [2]string(c.Files)}).write(std.Out, result)
 	}
-	d := document.NewMerge(result.Clocks, result.Merged, [2]*replay.Totals{&result.Alone[0].Replay, &result.Alone[1].Replay})
+	d := document.NewMerge(result)
 	d.Files = [2]string(c.Files)
 	e := json.NewEncoder(std.Out)
 	e.SetIndent("", "  ")

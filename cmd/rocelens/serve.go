@@ -83,6 +83,8 @@ type serveCommand struct {
 	DiskReserve  byteCount     `env:"ROCELENS_DISK_RESERVE" default:"256MiB" placeholder:"SIZE" help:"Uploads end when less than this would stay free (${default})."`
 	Workers      int           `env:"ROCELENS_WORKERS" default:"0" placeholder:"N" help:"Captures analysed at the same time, beside one small one. 0: one per two CPUs."`
 	UploadExpiry time.Duration `env:"ROCELENS_UPLOAD_EXPIRY" default:"24h" placeholder:"TIME" help:"When an upload that nobody continues is removed (${default})."`
+	IngestToken  string        `env:"ROCELENS_INGEST_TOKEN" placeholder:"TEXT" help:"Take rows of agents that carry this token; better given by the environment or the next."`
+	IngestFile   optionalPath  `name:"ingest-token-file" env:"ROCELENS_INGEST_TOKEN_FILE" placeholder:"FILE" help:"File with that token."`
 	Check        bool          `help:"Check the configuration and stop."`
 
 	databaseFlags `embed:""`
@@ -116,12 +118,36 @@ func (c *serveCommand) config(std *streams) (service.Config, error) {
 	if err != nil {
 		return service.Config{}, err
 	}
+	token, err := c.ingestToken()
+	if err != nil {
+		return service.Config{}, err
+	}
 	return service.Config{
-		Version: buildVersion().Version, Listen: c.Listen, DataDir: data, Database: c.database(),
+		IngestToken: token,
+		Version:     buildVersion().Version, Listen: c.Listen, DataDir: data, Database: c.database(),
 		MaxUpload: int64(c.MaxUpload), MaxUnpacked: int64(c.MaxUnpacked), DiskReserve: int64(c.DiskReserve),
 		Workers: c.Workers, UploadExpiry: c.UploadExpiry,
 		AllowedHosts: c.AllowHost, Logger: logger,
 	}, nil
+}
+
+// ingestToken is what agents carry; empty when none are served.
+func (c *serveCommand) ingestToken() (string, error) {
+	if c.IngestFile == "" {
+		return c.IngestToken, nil
+	}
+	if c.IngestToken != "" {
+		return "", errors.New("--ingest-token and --ingest-token-file are both given: leave one out")
+	}
+	text, err := os.ReadFile(string(c.IngestFile))
+	if err != nil {
+		return "", fmt.Errorf("--ingest-token-file: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", fmt.Errorf("--ingest-token-file %s is empty", c.IngestFile)
+	}
+	return token, nil
 }
 
 // url is the address that a browser on this machine can open.

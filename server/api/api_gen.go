@@ -19,6 +19,84 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AgentFlowSort.
+const (
+	AgentFlowSortBytes         AgentFlowSort = "bytes"
+	AgentFlowSortCeMarked      AgentFlowSort = "ce_marked"
+	AgentFlowSortCnps          AgentFlowSort = "cnps"
+	AgentFlowSortDestination   AgentFlowSort = "destination"
+	AgentFlowSortDestinationQp AgentFlowSort = "destination_qp"
+	AgentFlowSortInterface     AgentFlowSort = "interface"
+	AgentFlowSortMessages      AgentFlowSort = "messages"
+	AgentFlowSortMissingPsns   AgentFlowSort = "missing_psns"
+	AgentFlowSortNaks          AgentFlowSort = "naks"
+	AgentFlowSortOutOfOrder    AgentFlowSort = "out_of_order"
+	AgentFlowSortPackets       AgentFlowSort = "packets"
+	AgentFlowSortRetransmitted AgentFlowSort = "retransmitted"
+	AgentFlowSortRnrNaks       AgentFlowSort = "rnr_naks"
+	AgentFlowSortService       AgentFlowSort = "service"
+	AgentFlowSortSource        AgentFlowSort = "source"
+)
+
+// Valid indicates whether the value is a known member of the AgentFlowSort enum.
+func (e AgentFlowSort) Valid() bool {
+	switch e {
+	case AgentFlowSortBytes:
+		return true
+	case AgentFlowSortCeMarked:
+		return true
+	case AgentFlowSortCnps:
+		return true
+	case AgentFlowSortDestination:
+		return true
+	case AgentFlowSortDestinationQp:
+		return true
+	case AgentFlowSortInterface:
+		return true
+	case AgentFlowSortMessages:
+		return true
+	case AgentFlowSortMissingPsns:
+		return true
+	case AgentFlowSortNaks:
+		return true
+	case AgentFlowSortOutOfOrder:
+		return true
+	case AgentFlowSortPackets:
+		return true
+	case AgentFlowSortRetransmitted:
+		return true
+	case AgentFlowSortRnrNaks:
+		return true
+	case AgentFlowSortService:
+		return true
+	case AgentFlowSortSource:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AgentState.
+const (
+	AgentStateOk      AgentState = "ok"
+	AgentStateProblem AgentState = "problem"
+	AgentStateSilent  AgentState = "silent"
+)
+
+// Valid indicates whether the value is a known member of the AgentState enum.
+func (e AgentState) Valid() bool {
+	switch e {
+	case AgentStateOk:
+		return true
+	case AgentStateProblem:
+		return true
+	case AgentStateSilent:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CaptureStatus.
 const (
 	CaptureStatusAnalyzing CaptureStatus = "analyzing"
@@ -43,6 +121,90 @@ func (e CaptureStatus) Valid() bool {
 	case CaptureStatusPartial:
 		return true
 	case CaptureStatusQueued:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiffFigureBetter.
+const (
+	Higher  DiffFigureBetter = "higher"
+	Lower   DiffFigureBetter = "lower"
+	Neither DiffFigureBetter = "neither"
+)
+
+// Valid indicates whether the value is a known member of the DiffFigureBetter enum.
+func (e DiffFigureBetter) Valid() bool {
+	switch e {
+	case Higher:
+		return true
+	case Lower:
+		return true
+	case Neither:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiffGroup.
+const (
+	DiffGroupCongestion DiffGroup = "congestion"
+	DiffGroupLatency    DiffGroup = "latency"
+	DiffGroupLoss       DiffGroup = "loss"
+	DiffGroupRate       DiffGroup = "rate"
+	DiffGroupTraffic    DiffGroup = "traffic"
+	DiffGroupVerdicts   DiffGroup = "verdicts"
+	DiffGroupWaits      DiffGroup = "waits"
+)
+
+// Valid indicates whether the value is a known member of the DiffGroup enum.
+func (e DiffGroup) Valid() bool {
+	switch e {
+	case DiffGroupCongestion:
+		return true
+	case DiffGroupLatency:
+		return true
+	case DiffGroupLoss:
+		return true
+	case DiffGroupRate:
+		return true
+	case DiffGroupTraffic:
+		return true
+	case DiffGroupVerdicts:
+		return true
+	case DiffGroupWaits:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DiffUnit.
+const (
+	DiffUnitBits  DiffUnit = "bit/s"
+	DiffUnitBytes DiffUnit = "bytes"
+	DiffUnitCount DiffUnit = "count"
+	DiffUnitN1s   DiffUnit = "1/s"
+	DiffUnitNs    DiffUnit = "ns"
+	DiffUnitShare DiffUnit = "share"
+)
+
+// Valid indicates whether the value is a known member of the DiffUnit enum.
+func (e DiffUnit) Valid() bool {
+	switch e {
+	case DiffUnitBits:
+		return true
+	case DiffUnitBytes:
+		return true
+	case DiffUnitCount:
+		return true
+	case DiffUnitN1s:
+		return true
+	case DiffUnitNs:
+		return true
+	case DiffUnitShare:
 		return true
 	default:
 		return false
@@ -196,6 +358,99 @@ const (
 func (e HealthStatus) Valid() bool {
 	switch e {
 	case HealthStatusOk:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MergeStatus.
+const (
+	MergeStatusDone    MergeStatus = "done"
+	MergeStatusFailed  MergeStatus = "failed"
+	MergeStatusQueued  MergeStatus = "queued"
+	MergeStatusRunning MergeStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the MergeStatus enum.
+func (e MergeStatus) Valid() bool {
+	switch e {
+	case MergeStatusDone:
+		return true
+	case MergeStatusFailed:
+		return true
+	case MergeStatusQueued:
+		return true
+	case MergeStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MergeDirectionOrder.
+const (
+	MergeDirectionOrderFirstThenSecond MergeDirectionOrder = "first, then second"
+	MergeDirectionOrderSecondThenFirst MergeDirectionOrder = "second, then first"
+	MergeDirectionOrderTheSamePoint    MergeDirectionOrder = "the same point"
+	MergeDirectionOrderUnknown         MergeDirectionOrder = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the MergeDirectionOrder enum.
+func (e MergeDirectionOrder) Valid() bool {
+	switch e {
+	case MergeDirectionOrderFirstThenSecond:
+		return true
+	case MergeDirectionOrderSecondThenFirst:
+		return true
+	case MergeDirectionOrderTheSamePoint:
+		return true
+	case MergeDirectionOrderUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MergeFate.
+const (
+	MergeFateLost         MergeFate = "lost"
+	MergeFateMissed       MergeFate = "missed"
+	MergeFateUndetermined MergeFate = "undetermined"
+)
+
+// Valid indicates whether the value is a known member of the MergeFate enum.
+func (e MergeFate) Valid() bool {
+	switch e {
+	case MergeFateLost:
+		return true
+	case MergeFateMissed:
+		return true
+	case MergeFateUndetermined:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MergeProgressPhase.
+const (
+	MergeProgressPhaseAligning MergeProgressPhase = "aligning"
+	MergeProgressPhaseJudging  MergeProgressPhase = "judging"
+	MergeProgressPhasePairing  MergeProgressPhase = "pairing"
+	MergeProgressPhaseQueued   MergeProgressPhase = "queued"
+)
+
+// Valid indicates whether the value is a known member of the MergeProgressPhase enum.
+func (e MergeProgressPhase) Valid() bool {
+	switch e {
+	case MergeProgressPhaseAligning:
+		return true
+	case MergeProgressPhaseJudging:
+		return true
+	case MergeProgressPhasePairing:
+		return true
+	case MergeProgressPhaseQueued:
 		return true
 	default:
 		return false
@@ -642,22 +897,22 @@ func (e StreamSort) Valid() bool {
 
 // Defines values for Vantage.
 const (
-	BetweenTheTwo    Vantage = "between the two"
-	NearTheRequester Vantage = "near the requester"
-	NearTheResponder Vantage = "near the responder"
-	Unknown          Vantage = "unknown"
+	VantageBetweenTheTwo    Vantage = "between the two"
+	VantageNearTheRequester Vantage = "near the requester"
+	VantageNearTheResponder Vantage = "near the responder"
+	VantageUnknown          Vantage = "unknown"
 )
 
 // Valid indicates whether the value is a known member of the Vantage enum.
 func (e Vantage) Valid() bool {
 	switch e {
-	case BetweenTheTwo:
+	case VantageBetweenTheTwo:
 		return true
-	case NearTheRequester:
+	case VantageNearTheRequester:
 		return true
-	case NearTheResponder:
+	case VantageNearTheResponder:
 		return true
-	case Unknown:
+	case VantageUnknown:
 		return true
 	default:
 		return false
@@ -685,6 +940,24 @@ func (e Verdict) Valid() bool {
 	}
 }
 
+// Defines values for ListAgentFlowsParamsOrder.
+const (
+	ListAgentFlowsParamsOrderAsc  ListAgentFlowsParamsOrder = "asc"
+	ListAgentFlowsParamsOrderDesc ListAgentFlowsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListAgentFlowsParamsOrder enum.
+func (e ListAgentFlowsParamsOrder) Valid() bool {
+	switch e {
+	case ListAgentFlowsParamsOrderAsc:
+		return true
+	case ListAgentFlowsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListFlowsParamsOrder.
 const (
 	ListFlowsParamsOrderAsc  ListFlowsParamsOrder = "asc"
@@ -697,6 +970,24 @@ func (e ListFlowsParamsOrder) Valid() bool {
 	case ListFlowsParamsOrderAsc:
 		return true
 	case ListFlowsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListMergeDirectionsParamsSeen.
+const (
+	All  ListMergeDirectionsParamsSeen = "all"
+	Both ListMergeDirectionsParamsSeen = "both"
+)
+
+// Valid indicates whether the value is a known member of the ListMergeDirectionsParamsSeen enum.
+func (e ListMergeDirectionsParamsSeen) Valid() bool {
+	switch e {
+	case All:
+		return true
+	case Both:
 		return true
 	default:
 		return false
@@ -790,6 +1081,224 @@ func (e ListStreamsParamsOrder) Valid() bool {
 	}
 }
 
+// Agent What an agent said of itself in its newest heartbeat. Rates are those of its last interval.
+type Agent struct {
+	Architecture  string  `json:"architecture"`
+	BitsPerSecond float64 `json:"bits_per_second"`
+
+	// Drops packets lost since its start, by stage and reason
+	Drops map[string]int64 `json:"drops"`
+
+	// Failures tries to store that failed
+	Failures int64 `json:"failures"`
+
+	// HeardAt when the heartbeat arrived, by the database's clock
+	HeardAt time.Time `json:"heard_at"`
+
+	// HeartbeatAt by the agent's clock
+	HeartbeatAt     time.Time          `json:"heartbeat_at"`
+	Host            string             `json:"host"`
+	Id              openapi_types.UUID `json:"id"`
+	Interfaces      []AgentInterface   `json:"interfaces"`
+	IntervalSeconds float64            `json:"interval_seconds"`
+	Kernel          string             `json:"kernel"`
+
+	// LagSeconds age of the oldest rows that wait on its disk
+	LagSeconds       float64 `json:"lag_seconds"`
+	PacketsPerSecond float64 `json:"packets_per_second"`
+
+	// Problem what is wrong in its own words
+	Problem              *string `json:"problem"`
+	RdmaPacketsPerSecond float64 `json:"rdma_packets_per_second"`
+
+	// RefusedRows rows that could not be stored
+	RefusedRows int64 `json:"refused_rows"`
+
+	// Run its process, another one after each start
+	Run         openapi_types.UUID `json:"run"`
+	ShippedRows int64              `json:"shipped_rows"`
+
+	// SilentSeconds since the heartbeat arrived
+	SilentSeconds float64 `json:"silent_seconds"`
+
+	// Spool What waits on the agent's disk.
+	Spool     AgentSpool `json:"spool"`
+	StartedAt time.Time  `json:"started_at"`
+
+	// State ok; problem: it says of itself that something is wrong; silent: nothing was heard of it for three of its intervals, and 15 s at least
+	State   AgentState `json:"state"`
+	Version string     `json:"version"`
+}
+
+// AgentAccount The ledger of an interface for one interval. At each stage what came in is what went on, and the drops that begin with the
+// stage's name: source_in is source_out, source_held (less what was held before) and "source:", source_out is decode_out and
+// "decode:", decode_out is track_out and "track:", track_out is spool_out and "spool:".
+type AgentAccount struct {
+	AgentId openapi_types.UUID `json:"agent_id"`
+
+	// Bytes on the wire of source_out
+	Bytes int64 `json:"bytes"`
+
+	// DecodeOut packets of RDMA
+	DecodeOut int64            `json:"decode_out"`
+	Drops     map[string]int64 `json:"drops"`
+	End       time.Time        `json:"end"`
+	FlowRows  int64            `json:"flow_rows"`
+	Host      string           `json:"host"`
+	Interface string           `json:"interface"`
+
+	// InterfaceDropped packets that it lost before anybody could capture them
+	InterfaceDropped *int64 `json:"interface_dropped"`
+
+	// InterfacePackets packets that the interface itself counted
+	InterfacePackets *int64 `json:"interface_packets"`
+
+	// Missed packets that the capture lost
+	Missed   int64 `json:"missed"`
+	PathRows int64 `json:"path_rows"`
+
+	// RdmaBytes of decode_out
+	RdmaBytes int64 `json:"rdma_bytes"`
+
+	// SourceHeld packets in its ring at the end
+	SourceHeld int64 `json:"source_held"`
+
+	// SourceIn packets that reached the capture
+	SourceIn  int64 `json:"source_in"`
+	SourceOut int64 `json:"source_out"`
+
+	// SpoolOut packets of the rows that got on disk
+	SpoolOut    int64     `json:"spool_out"`
+	SpooledRows int64     `json:"spooled_rows"`
+	Start       time.Time `json:"start"`
+	Tier        string    `json:"tier"`
+
+	// TrackOut packets that the rows count
+	TrackOut int64 `json:"track_out"`
+	Up       bool  `json:"up"`
+}
+
+// AgentDetail defines model for AgentDetail.
+type AgentDetail struct {
+	// Accounts the newest first
+	Accounts []AgentAccount `json:"accounts"`
+
+	// Agent What an agent said of itself in its newest heartbeat. Rates are those of its last interval.
+	Agent Agent `json:"agent"`
+}
+
+// AgentFlow One direction of a connection as an agent saw it on an interface. Counts that cannot be told are null.
+type AgentFlow struct {
+	Acks        int64              `json:"acks"`
+	AgentId     openapi_types.UUID `json:"agent_id"`
+	Application *string            `json:"application"`
+
+	// BitsPerSecond on the wire from from to to
+	BitsPerSecond float64 `json:"bits_per_second"`
+
+	// Bytes on the wire
+	Bytes    int64  `json:"bytes"`
+	CeMarked *int64 `json:"ce_marked"`
+	Cnps     int64  `json:"cnps"`
+
+	// ConnectionId the same for both directions of a connection once they are paired
+	ConnectionId  string `json:"connection_id"`
+	Destination   string `json:"destination"`
+	DestinationQp int64  `json:"destination_qp"`
+
+	// From begin of the first interval that has packets of it
+	From      time.Time `json:"from"`
+	Host      string    `json:"host"`
+	IcrcBad   int64     `json:"icrc_bad"`
+	Id        string    `json:"id"`
+	Interface string    `json:"interface"`
+	Messages  *int64    `json:"messages"`
+
+	// Missed packets that the capture lost on the interface meanwhile; gaps may then not be the network's
+	Missed           int64   `json:"missed"`
+	MissingPsns      *int64  `json:"missing_psns"`
+	Naks             int64   `json:"naks"`
+	OutOfOrder       *int64  `json:"out_of_order"`
+	Packets          int64   `json:"packets"`
+	PacketsPerSecond float64 `json:"packets_per_second"`
+	PayloadBytes     int64   `json:"payload_bytes"`
+	Protocol         string  `json:"protocol"`
+	Retransmitted    *int64  `json:"retransmitted"`
+	RnrNaks          int64   `json:"rnr_naks"`
+	Service          string  `json:"service"`
+	Source           string  `json:"source"`
+	SourceQp         *int64  `json:"source_qp"`
+
+	// To end of the last
+	To time.Time `json:"to"`
+}
+
+// AgentFlowList defines model for AgentFlowList.
+type AgentFlowList struct {
+	Flows []AgentFlow `json:"flows"`
+
+	// From begin of the intervals that are summed up; null when there are none
+	From *time.Time `json:"from"`
+	To   *time.Time `json:"to"`
+
+	// Total flows that match
+	Total int64 `json:"total"`
+}
+
+// AgentFlowSort defines model for AgentFlowSort.
+type AgentFlowSort string
+
+// AgentInterface defines model for AgentInterface.
+type AgentInterface struct {
+	Name string `json:"name"`
+
+	// Tier how it captures
+	Tier string `json:"tier"`
+
+	// Up whether it can be captured on
+	Up bool `json:"up"`
+}
+
+// AgentList defines model for AgentList.
+type AgentList struct {
+	Agents []Agent `json:"agents"`
+	Total  int64   `json:"total"`
+}
+
+// AgentSpool What waits on the agent's disk.
+type AgentSpool struct {
+	Batches int64 `json:"batches"`
+
+	// Bytes on disk
+	Bytes int64 `json:"bytes"`
+
+	// Damaged batches that its disk damaged
+	Damaged    int64 `json:"damaged"`
+	LimitBytes int64 `json:"limit_bytes"`
+	Rows       int64 `json:"rows"`
+
+	// TornBytes cut off behind the last batch when it started: it had been killed while it wrote
+	TornBytes int64 `json:"torn_bytes"`
+}
+
+// AgentState ok; problem: it says of itself that something is wrong; silent: nothing was heard of it for three of its intervals, and 15 s at least
+type AgentState string
+
+// AgentsEvent The data of an event of a live view.
+type AgentsEvent struct {
+	// Accounts intervals that are new, in the order of their ends; in the first event the newest of each interface
+	Accounts []AgentAccount `json:"accounts"`
+
+	// Agents all agents, or the one
+	Agents []Agent `json:"agents"`
+
+	// At when the database was asked
+	At time.Time `json:"at"`
+
+	// Flows the busiest flows of the newest intervals
+	Flows []AgentFlow `json:"flows"`
+}
+
 // Capture defines model for Capture.
 type Capture struct {
 	// Analyzed whether totals hold
@@ -859,6 +1368,24 @@ type CaptureList struct {
 // failed has no results (message says why); cancelled was stopped by a user.
 type CaptureStatus string
 
+// ClockPiece defines model for ClockPiece.
+type ClockPiece struct {
+	// ContradictingPackets left out
+	ContradictingPackets int64    `json:"contradicting_packets"`
+	DriftDoubtPpm        *float64 `json:"drift_doubt_ppm"`
+	DriftPpm             *float64 `json:"drift_ppm"`
+
+	// OffsetDoubtNs null when all packets went one way and the offset is only a bound
+	OffsetDoubtNs *string `json:"offset_doubt_ns"`
+
+	// OffsetNs what the second clock shows more at that time
+	OffsetNs string `json:"offset_ns"`
+
+	// Packets that it rests on
+	Packets int64     `json:"packets"`
+	Time    time.Time `json:"time"`
+}
+
 // ConnectionPacket defines model for ConnectionPacket.
 type ConnectionPacket struct {
 	// Acknowledges of an ACK or NAK: the PSN that it names, of MetaRoCE the next one that is expected
@@ -875,6 +1402,92 @@ type ConnectionPacket struct {
 	// Proof its place among the packets that prove the divergence, from 1
 	Proof *int `json:"proof"`
 }
+
+// Diff Two captures or connections side by side. The figures are described in docs/json.md.
+type Diff struct {
+	A DiffSide `json:"a"`
+	B DiffSide `json:"b"`
+
+	// Figures always the same, in the same order
+	Figures []DiffFigure `json:"figures"`
+
+	// Notes sentences on what keeps the sides from being compared
+	Notes []string `json:"notes"`
+
+	// Rules those that applied to either side; those in which the sides differ first
+	Rules []DiffRule `json:"rules"`
+}
+
+// DiffFigure defines model for DiffFigure.
+type DiffFigure struct {
+	// A null when the side cannot tell
+	A      *float64         `json:"a"`
+	B      *float64         `json:"b"`
+	Better DiffFigureBetter `json:"better"`
+
+	// Change b less a; null unless both are known
+	Change *float64 `json:"change"`
+
+	// ChangeShare change by a, 0.1 is 10 % more; null when a is 0, too
+	ChangeShare *float64 `json:"change_share"`
+
+	// Figure its name in docs/json.md
+	Figure string    `json:"figure"`
+	Group  DiffGroup `json:"group"`
+
+	// Title for people
+	Title string `json:"title"`
+
+	// Unit share: 0 to 1
+	Unit DiffUnit `json:"unit"`
+
+	// Unknown one sentence on why a side cannot tell
+	Unknown *string `json:"unknown"`
+}
+
+// DiffFigureBetter defines model for DiffFigure.Better.
+type DiffFigureBetter string
+
+// DiffGroup defines model for DiffGroup.
+type DiffGroup string
+
+// DiffRule defines model for DiffRule.
+type DiffRule struct {
+	// A null when the rule did not apply
+	A        *DiffTally `json:"a"`
+	B        *DiffTally `json:"b"`
+	Rule     string     `json:"rule"`
+	Severity Severity   `json:"severity"`
+	Title    string     `json:"title"`
+}
+
+// DiffSide defines model for DiffSide.
+type DiffSide struct {
+	CaptureId openapi_types.UUID `json:"capture_id"`
+
+	// ConnectionId null when the side is a whole capture
+	ConnectionId *string `json:"connection_id"`
+	Connections  int64   `json:"connections"`
+
+	// Ends of that connection; none of a whole capture
+	Ends  []End  `json:"ends"`
+	Flows int64  `json:"flows"`
+	Name  string `json:"name"`
+}
+
+// DiffTally defines model for DiffTally.
+type DiffTally struct {
+	Conforms int64 `json:"conforms"`
+
+	// Connections connections that it applied to
+	Connections          int64 `json:"connections"`
+	Diverges             int64 `json:"diverges"`
+	DivergingConnections int64 `json:"diverging_connections"`
+	Undetermined         int64 `json:"undetermined"`
+}
+
+// DiffUnit share: 0 to 1
+type DiffUnit string
 
 // Divergence defines model for Divergence.
 type Divergence struct {
@@ -1084,6 +1697,252 @@ type Latency struct {
 	P90Ns   *int64 `json:"p90_ns"`
 	P99Ns   *int64 `json:"p99_ns"`
 	Samples int64  `json:"samples"`
+}
+
+// Merge Two captures of the same traffic, merged. The fields of its result are those of docs/replay.md.
+type Merge struct {
+	// BeganAt when it was asked for
+	BeganAt time.Time     `json:"began_at"`
+	EndedAt *time.Time    `json:"ended_at"`
+	First   MergedCapture `json:"first"`
+
+	// Message one sentence on why it failed, such as that the captures have no packet in common
+	Message *string `json:"message"`
+
+	// Progress null when it has ended
+	Progress *MergeProgress `json:"progress"`
+
+	// Result null until it is done
+	Result *MergeResult  `json:"result"`
+	Second MergedCapture `json:"second"`
+	Status MergeStatus   `json:"status"`
+}
+
+// MergeStatus defines model for Merge.Status.
+type MergeStatus string
+
+// MergeDelay Time between the points. All share the doubt of the clock's offset, so that one may be below 0.
+type MergeDelay struct {
+	Max     int64 `json:"max"`
+	Min     int64 `json:"min"`
+	P50     int64 `json:"p50"`
+	P99     int64 `json:"p99"`
+	Packets int64 `json:"packets"`
+}
+
+// MergeDirection What went one way between the points; of MetaRoCE, on one path. What depends on the order of the points is null when that is unknown.
+type MergeDirection struct {
+	CeMarkedBetween *int64 `json:"ce_marked_between"`
+
+	// Cnps congestion notifications, which are of another class of traffic
+	Cnps bool `json:"cnps"`
+
+	// DamagedBetween ICRC right at the first point and wrong at the second
+	DamagedBetween *int64      `json:"damaged_between"`
+	DelayNs        *MergeDelay `json:"delay_ns"`
+	Destination    End         `json:"destination"`
+
+	// FlowId the same in both captures
+	FlowId string `json:"flow_id"`
+
+	// LostBefore asked for again, and seen by neither
+	LostBefore int64 `json:"lost_before"`
+
+	// LostBehind lost or late behind both points
+	LostBehind     *int64              `json:"lost_behind"`
+	LostBetweenMax *int64              `json:"lost_between_max"`
+	LostBetweenMin *int64              `json:"lost_between_min"`
+	MissedBy       []int64             `json:"missed_by"`
+	Order          MergeDirectionOrder `json:"order"`
+
+	// OutsideOnlyAt the other capture was not running, or a clock was being set
+	OutsideOnlyAt []int64 `json:"outside_only_at"`
+	PacketsAtBoth int64   `json:"packets_at_both"`
+
+	// Path of MetaRoCE
+	Path               *int    `json:"path"`
+	Reordered          int64   `json:"reordered"`
+	ReverseFlowId      *string `json:"reverse_flow_id"`
+	Source             string  `json:"source"`
+	UndeterminedOnlyAt []int64 `json:"undetermined_only_at"`
+}
+
+// MergeDirectionOrder defines model for MergeDirection.Order.
+type MergeDirectionOrder string
+
+// MergeDirectionList defines model for MergeDirectionList.
+type MergeDirectionList struct {
+	Directions []MergeDirection `json:"directions"`
+
+	// Total directions that match
+	Total int64 `json:"total"`
+}
+
+// MergeFate lost: between the points; missed: by the other capture, whose point it passed
+type MergeFate string
+
+// MergeFinding defines model for MergeFinding.
+type MergeFinding struct {
+	// Address who did it
+	Address      string `json:"address"`
+	ConnectionId string `json:"connection_id"`
+	Expected     string `json:"expected"`
+	Next         string `json:"next"`
+
+	// Packets that prove it, in the order in which they make the point
+	Packets  []MergeProof `json:"packets"`
+	PathId   *int         `json:"path_id"`
+	Qp       *int64       `json:"qp"`
+	Rule     string       `json:"rule"`
+	Seen     string       `json:"seen"`
+	Sentence string       `json:"sentence"`
+	Severity Severity     `json:"severity"`
+	Source   string       `json:"source"`
+
+	// Time by the first capture's clock
+	Time    *time.Time   `json:"time"`
+	Verdict FoundVerdict `json:"verdict"`
+}
+
+// MergeFindingList defines model for MergeFindingList.
+type MergeFindingList struct {
+	Findings []MergeFinding `json:"findings"`
+
+	// Total those that match, of at most 16 a rule and connection
+	Total int64 `json:"total"`
+}
+
+// MergeList defines model for MergeList.
+type MergeList struct {
+	Merges []Merge `json:"merges"`
+}
+
+// MergePacket defines model for MergePacket.
+type MergePacket struct {
+	// Capture that has it: 0 the first, 1 the second
+	Capture int  `json:"capture"`
+	Cnps    bool `json:"cnps"`
+
+	// Fate lost: between the points; missed: by the other capture, whose point it passed
+	Fate   MergeFate `json:"fate"`
+	FlowId string    `json:"flow_id"`
+
+	// Packet its number there
+	Packet int64 `json:"packet"`
+	Path   *int  `json:"path"`
+	Psn    int64 `json:"psn"`
+}
+
+// MergePacketList defines model for MergePacketList.
+type MergePacketList struct {
+	// Counted packets that one capture has alone, of whatever fate, with those that are not named
+	Counted int64         `json:"counted"`
+	Packets []MergePacket `json:"packets"`
+
+	// Total packets that match, of those that are named: at most 4,096 of a direction
+	Total int64 `json:"total"`
+}
+
+// MergeProgress defines model for MergeProgress.
+type MergeProgress struct {
+	// Packets read so far
+	Packets          int64   `json:"packets"`
+	PacketsPerSecond float64 `json:"packets_per_second"`
+
+	// PacketsTotal to be read in all
+	PacketsTotal int64 `json:"packets_total"`
+
+	// Phase each reads both captures from their beginning to their end; judging is left out where both together tell no more
+	Phase       MergeProgressPhase `json:"phase"`
+	SecondsLeft *float64           `json:"seconds_left"`
+}
+
+// MergeProgressPhase each reads both captures from their beginning to their end; judging is left out where both together tell no more
+type MergeProgressPhase string
+
+// MergeProof defines model for MergeProof.
+type MergeProof struct {
+	// Capture 0 the first, 1 the second
+	Capture int `json:"capture"`
+
+	// Packet its number there
+	Packet int64 `json:"packet"`
+}
+
+// MergeResult What two captures tell together. In pairs, the first capture comes first.
+type MergeResult struct {
+	// Clock one for each stretch between settings of a clock
+	Clock      []ClockPiece `json:"clock"`
+	Directions int64        `json:"directions"`
+
+	// DirectionsAtBoth of which both captures have packets
+	DirectionsAtBoth int64 `json:"directions_at_both"`
+
+	// MissedBy proved to be missed by each capture, though they passed it
+	MissedBy []int64 `json:"missed_by"`
+
+	// Packets of connections, in each capture
+	Packets       []int64 `json:"packets"`
+	PacketsAtBoth int64   `json:"packets_at_both"`
+
+	// Together The connections held against the reference once more, by the first capture filled up with packets that only the second has
+	Together MergeTogether `json:"together"`
+
+	// UnjudgedPackets of directions beyond what is kept apart
+	UnjudgedPackets int64 `json:"unjudged_packets"`
+
+	// WindowNs how long a packet waited for its counterpart
+	WindowNs int64 `json:"window_ns"`
+}
+
+// MergeRule A rule of docs/replay-rules.md. Null: it did not apply to what was captured.
+type MergeRule struct {
+	// Decided connections that a capture alone leaves undetermined in places, and both together in none
+	Decided  int64       `json:"decided"`
+	First    *MergeTally `json:"first"`
+	Next     string      `json:"next"`
+	Rule     string      `json:"rule"`
+	Second   *MergeTally `json:"second"`
+	Severity Severity    `json:"severity"`
+	Source   string      `json:"source"`
+	Title    string      `json:"title"`
+
+	// Together null, too, when both together were not judged
+	Together *MergeTally `json:"together"`
+}
+
+// MergeRuleList defines model for MergeRuleList.
+type MergeRuleList struct {
+	Rules []MergeRule `json:"rules"`
+}
+
+// MergeTally defines model for MergeTally.
+type MergeTally struct {
+	Conforms     int64 `json:"conforms"`
+	Diverges     int64 `json:"diverges"`
+	Undetermined int64 `json:"undetermined"`
+}
+
+// MergeTogether The connections held against the reference once more, by the first capture filled up with packets that only the second has
+type MergeTogether struct {
+	// Decided rules of connections that a capture alone leaves undetermined in places, and both together in none
+	Decided int64 `json:"decided"`
+
+	// FilledIn packets of the second capture that the first has not
+	FilledIn int64 `json:"filled_in"`
+	Judged   bool  `json:"judged"`
+
+	// LeftOut packets of the second capture that are not filled in, since their identity or place is not certain
+	LeftOut int64 `json:"left_out"`
+
+	// Reason one sentence on why not
+	Reason *string `json:"reason"`
+}
+
+// MergedCapture defines model for MergedCapture.
+type MergedCapture struct {
+	Id   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
 }
 
 // MetaRoCE What a flow of MetaRoCE has beside the fields of every flow; absent for other protocols. The fields are those of docs/json.md.
@@ -1764,6 +2623,9 @@ type Waits struct {
 	Timers int64 `json:"timers"`
 }
 
+// AgentID defines model for AgentID.
+type AgentID = openapi_types.UUID
+
 // BothDirections defines model for BothDirections.
 type BothDirections = bool
 
@@ -1779,8 +2641,57 @@ type DivergenceID = string
 // FlowID defines model for FlowID.
 type FlowID = string
 
+// LastEventID defines model for LastEventID.
+type LastEventID = string
+
 // OfFlow defines model for OfFlow.
 type OfFlow = string
+
+// WithID defines model for WithID.
+type WithID = openapi_types.UUID
+
+// ListAgentsParams defines parameters for ListAgents.
+type ListAgentsParams struct {
+	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit  *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// WatchAgentsParams defines parameters for WatchAgents.
+type WatchAgentsParams struct {
+	// LastEventID ID of the last event that the client has got
+	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
+}
+
+// GetAgentParams defines parameters for GetAgent.
+type GetAgentParams struct {
+	// Intervals How many of each interface
+	Intervals *int `form:"intervals,omitempty" json:"intervals,omitempty"`
+}
+
+// ListAgentFlowsParams defines parameters for ListAgentFlows.
+type ListAgentFlowsParams struct {
+	// Intervals How many of the newest intervals are summed up
+	Intervals *int `form:"intervals,omitempty" json:"intervals,omitempty"`
+
+	// Interface Only those of one interface
+	Interface *string                    `form:"interface,omitempty" json:"interface,omitempty"`
+	Sort      *AgentFlowSort             `form:"sort,omitempty" json:"sort,omitempty"`
+	Order     *ListAgentFlowsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Filter Words that must all match, as those of the flows of a capture
+	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
+	Offset *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListAgentFlowsParamsOrder defines parameters for ListAgentFlows.
+type ListAgentFlowsParamsOrder string
+
+// WatchAgentParams defines parameters for WatchAgent.
+type WatchAgentParams struct {
+	// LastEventID ID of the last event that the client has got
+	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
+}
 
 // ListCapturesParams defines parameters for ListCaptures.
 type ListCapturesParams struct {
@@ -1852,6 +2763,52 @@ type GetSequenceParams struct {
 
 	// PathId Only one path of a MetaRoCE connection
 	PathId *int `form:"path_id,omitempty" json:"path_id,omitempty"`
+}
+
+// ListMergeDirectionsParams defines parameters for ListMergeDirections.
+type ListMergeDirectionsParams struct {
+	// FlowId Only those of this flow
+	FlowId *OfFlow `form:"flow_id,omitempty" json:"flow_id,omitempty"`
+
+	// Seen both: only those of which both captures have packets
+	Seen   *ListMergeDirectionsParamsSeen `form:"seen,omitempty" json:"seen,omitempty"`
+	Offset *int                           `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit  *int                           `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListMergeDirectionsParamsSeen defines parameters for ListMergeDirections.
+type ListMergeDirectionsParamsSeen string
+
+// ListMergeFindingsParams defines parameters for ListMergeFindings.
+type ListMergeFindingsParams struct {
+	// Rule Of one rule, by its ID in docs/replay-rules.md
+	Rule    *string       `form:"rule,omitempty" json:"rule,omitempty"`
+	Verdict *FoundVerdict `form:"verdict,omitempty" json:"verdict,omitempty"`
+
+	// ConnectionId Of one connection
+	ConnectionId *string `form:"connection_id,omitempty" json:"connection_id,omitempty"`
+	Offset       *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit        *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListMergePacketsParams defines parameters for ListMergePackets.
+type ListMergePacketsParams struct {
+	// FlowId Only those of this flow
+	FlowId *OfFlow `form:"flow_id,omitempty" json:"flow_id,omitempty"`
+
+	// Fate Only those with this fate
+	Fate *MergeFate `form:"fate,omitempty" json:"fate,omitempty"`
+
+	// Capture Only those of one capture: 0 the first, 1 the second
+	Capture *int `form:"capture,omitempty" json:"capture,omitempty"`
+	Offset  *int `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit   *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListMergeRulesParams defines parameters for ListMergeRules.
+type ListMergeRulesParams struct {
+	// ConnectionId Of one connection
+	ConnectionId *string `form:"connection_id,omitempty" json:"connection_id,omitempty"`
 }
 
 // ListPacketsParams defines parameters for ListPackets.
@@ -1929,11 +2886,41 @@ type GetThroughputParams struct {
 	To      *time.Time `form:"to,omitempty" json:"to,omitempty"`
 }
 
+// GetDiffParams defines parameters for GetDiff.
+type GetDiffParams struct {
+	// A Capture of the first side
+	A openapi_types.UUID `form:"a" json:"a"`
+
+	// B Capture of the second side
+	B openapi_types.UUID `form:"b" json:"b"`
+
+	// FlowA Only the connection of this flow of the first capture
+	FlowA *string `form:"flow_a,omitempty" json:"flow_a,omitempty"`
+
+	// FlowB Only the connection of this flow of the second capture
+	FlowB *string `form:"flow_b,omitempty" json:"flow_b,omitempty"`
+}
+
 // RunQueryJSONRequestBody defines body for RunQuery for application/json ContentType.
 type RunQueryJSONRequestBody = QueryRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAgents Agents, how they are and when they were last heard of, by the names of their hosts
+	// (GET /agents)
+	ListAgents(w http.ResponseWriter, r *http.Request, params ListAgentsParams)
+	// WatchAgents All agents and the busiest flows that they see, as they report
+	// (GET /agents/live)
+	WatchAgents(w http.ResponseWriter, r *http.Request, params WatchAgentsParams)
+	// GetAgent One agent, and the account of its interfaces for the newest intervals
+	// (GET /agents/{agent_id})
+	GetAgent(w http.ResponseWriter, r *http.Request, agentId AgentID, params GetAgentParams)
+	// ListAgentFlows Flows that an agent saw in its newest intervals, the busiest first
+	// (GET /agents/{agent_id}/flows)
+	ListAgentFlows(w http.ResponseWriter, r *http.Request, agentId AgentID, params ListAgentFlowsParams)
+	// WatchAgent One agent and the busiest flows that it sees, as it reports
+	// (GET /agents/{agent_id}/live)
+	WatchAgent(w http.ResponseWriter, r *http.Request, agentId AgentID, params WatchAgentParams)
 	// ListCaptures List captures, newest first
 	// (GET /captures)
 	ListCaptures(w http.ResponseWriter, r *http.Request, params ListCapturesParams)
@@ -1982,6 +2969,30 @@ type ServerInterface interface {
 	// GetSequence PSNs of a flow over time with what answers them, packet by packet or, of a busy span, summed up
 	// (GET /captures/{capture_id}/flows/{flow_id}/sequence)
 	GetSequence(w http.ResponseWriter, r *http.Request, captureId CaptureID, flowId FlowID, params GetSequenceParams)
+	// ListMerges Merges that the capture has part in, as the first or the second; the newest first
+	// (GET /captures/{capture_id}/merges)
+	ListMerges(w http.ResponseWriter, r *http.Request, captureId CaptureID)
+	// DeleteMerge Stop a merge, or forget what came of it
+	// (DELETE /captures/{capture_id}/merges/{with_id})
+	DeleteMerge(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID)
+	// GetMerge How far a merge is, and what the two captures tell together
+	// (GET /captures/{capture_id}/merges/{with_id})
+	GetMerge(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID)
+	// BeginMerge Merge two captures of the same traffic from two points of its path
+	// (POST /captures/{capture_id}/merges/{with_id})
+	BeginMerge(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID)
+	// ListMergeDirections What went each way between the points: losses, delays, what a capture missed
+	// (GET /captures/{capture_id}/merges/{with_id}/directions)
+	ListMergeDirections(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergeDirectionsParams)
+	// ListMergeFindings Places where connections diverge, or may, by what both captures have together; the gravest first
+	// (GET /captures/{capture_id}/merges/{with_id}/findings)
+	ListMergeFindings(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergeFindingsParams)
+	// ListMergePackets Packets that one capture has alone, and what became of them
+	// (GET /captures/{capture_id}/merges/{with_id}/packets)
+	ListMergePackets(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergePacketsParams)
+	// ListMergeRules What came of each rule: by either capture alone, and by what both have together
+	// (GET /captures/{capture_id}/merges/{with_id}/rules)
+	ListMergeRules(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergeRulesParams)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(w http.ResponseWriter, r *http.Request, captureId CaptureID, params ListPacketsParams)
@@ -2000,9 +3011,15 @@ type ServerInterface interface {
 	// GetThroughput Bytes, packets and troubles over time, of a capture or one of its flows
 	// (GET /captures/{capture_id}/throughput)
 	GetThroughput(w http.ResponseWriter, r *http.Request, captureId CaptureID, params GetThroughputParams)
+	// GetDiff Two captures, or two connections, side by side
+	// (GET /diff)
+	GetDiff(w http.ResponseWriter, r *http.Request, params GetDiffParams)
 	// GetHealth Whether the service and its database answer
 	// (GET /healthz)
 	GetHealth(w http.ResponseWriter, r *http.Request)
+	// IngestBatches Store rows of an agent that does not reach the database
+	// (POST /ingest/batches)
+	IngestBatches(w http.ResponseWriter, r *http.Request)
 	// RunQuery Run one read-only SQL statement
 	// (POST /query)
 	RunQuery(w http.ResponseWriter, r *http.Request)
@@ -2025,6 +3042,305 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListAgents operation middleware
+func (siw *ServerInterfaceWrapper) ListAgents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAgentsParams
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAgents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// WatchAgents operation middleware
+func (siw *ServerInterfaceWrapper) WatchAgents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params WatchAgentsParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID LastEventID
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.WatchAgents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetAgent operation middleware
+func (siw *ServerInterfaceWrapper) GetAgent(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "agent_id" -------------
+	var agentId AgentID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "agent_id", r.PathValue("agent_id"), &agentId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAgentParams
+
+	// ------------- Optional query parameter "intervals" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "intervals", r.URL.Query(), &params.Intervals, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "intervals"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "intervals", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetAgent(w, r, agentId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListAgentFlows operation middleware
+func (siw *ServerInterfaceWrapper) ListAgentFlows(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "agent_id" -------------
+	var agentId AgentID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "agent_id", r.PathValue("agent_id"), &agentId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAgentFlowsParams
+
+	// ------------- Optional query parameter "intervals" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "intervals", r.URL.Query(), &params.Intervals, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "intervals"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "intervals", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "interface" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interface", r.URL.Query(), &params.Interface, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interface"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interface", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "order"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "order", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "filter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "filter", r.URL.Query(), &params.Filter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "filter"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "filter", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAgentFlows(w, r, agentId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// WatchAgent operation middleware
+func (siw *ServerInterfaceWrapper) WatchAgent(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "agent_id" -------------
+	var agentId AgentID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "agent_id", r.PathValue("agent_id"), &agentId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params WatchAgentParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID LastEventID
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.WatchAgent(w, r, agentId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // ListCaptures operation middleware
 func (siw *ServerInterfaceWrapper) ListCaptures(w http.ResponseWriter, r *http.Request) {
@@ -2780,6 +4096,484 @@ func (siw *ServerInterfaceWrapper) GetSequence(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// ListMerges operation middleware
+func (siw *ServerInterfaceWrapper) ListMerges(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMerges(w, r, captureId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteMerge operation middleware
+func (siw *ServerInterfaceWrapper) DeleteMerge(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "with_id" -------------
+	var withId WithID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "with_id", r.PathValue("with_id"), &withId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteMerge(w, r, captureId, withId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetMerge operation middleware
+func (siw *ServerInterfaceWrapper) GetMerge(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "with_id" -------------
+	var withId WithID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "with_id", r.PathValue("with_id"), &withId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetMerge(w, r, captureId, withId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// BeginMerge operation middleware
+func (siw *ServerInterfaceWrapper) BeginMerge(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "with_id" -------------
+	var withId WithID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "with_id", r.PathValue("with_id"), &withId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginMerge(w, r, captureId, withId)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListMergeDirections operation middleware
+func (siw *ServerInterfaceWrapper) ListMergeDirections(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "with_id" -------------
+	var withId WithID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "with_id", r.PathValue("with_id"), &withId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMergeDirectionsParams
+
+	// ------------- Optional query parameter "flow_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_id", r.URL.Query(), &params.FlowId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "flow_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "flow_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "seen" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "seen", r.URL.Query(), &params.Seen, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "seen"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "seen", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMergeDirections(w, r, captureId, withId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListMergeFindings operation middleware
+func (siw *ServerInterfaceWrapper) ListMergeFindings(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "with_id" -------------
+	var withId WithID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "with_id", r.PathValue("with_id"), &withId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMergeFindingsParams
+
+	// ------------- Optional query parameter "rule" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "rule", r.URL.Query(), &params.Rule, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "rule"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "rule", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "verdict" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "verdict", r.URL.Query(), &params.Verdict, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "verdict"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "verdict", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "connection_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "connection_id", r.URL.Query(), &params.ConnectionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "connection_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "connection_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMergeFindings(w, r, captureId, withId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListMergePackets operation middleware
+func (siw *ServerInterfaceWrapper) ListMergePackets(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "with_id" -------------
+	var withId WithID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "with_id", r.PathValue("with_id"), &withId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMergePacketsParams
+
+	// ------------- Optional query parameter "flow_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_id", r.URL.Query(), &params.FlowId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "flow_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "flow_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "fate" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fate", r.URL.Query(), &params.Fate, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "fate"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "fate", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "capture" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "capture", r.URL.Query(), &params.Capture, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "capture"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMergePackets(w, r, captureId, withId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListMergeRules operation middleware
+func (siw *ServerInterfaceWrapper) ListMergeRules(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "with_id" -------------
+	var withId WithID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "with_id", r.PathValue("with_id"), &withId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMergeRulesParams
+
+	// ------------- Optional query parameter "connection_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "connection_id", r.URL.Query(), &params.ConnectionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "connection_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "connection_id", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMergeRules(w, r, captureId, withId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListPackets operation middleware
 func (siw *ServerInterfaceWrapper) ListPackets(w http.ResponseWriter, r *http.Request) {
 
@@ -3295,11 +5089,97 @@ func (siw *ServerInterfaceWrapper) GetThroughput(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// GetDiff operation middleware
+func (siw *ServerInterfaceWrapper) GetDiff(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDiffParams
+
+	// ------------- Required query parameter "a" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "a", r.URL.Query(), &params.A, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "a"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "a", Err: err})
+		}
+		return
+	}
+
+	// ------------- Required query parameter "b" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "b", r.URL.Query(), &params.B, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "b"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "b", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "flow_a" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_a", r.URL.Query(), &params.FlowA, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "flow_a"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "flow_a", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "flow_b" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_b", r.URL.Query(), &params.FlowB, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "flow_b"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "flow_b", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDiff(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetHealth operation middleware
 func (siw *ServerInterfaceWrapper) GetHealth(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetHealth(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// IngestBatches operation middleware
+func (siw *ServerInterfaceWrapper) IngestBatches(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.IngestBatches(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3503,10 +5383,25 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/divergences/{divergence_id}", wrapper.GetDivergence)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/divergences/{divergence_id}/packets", wrapper.ListDivergencePackets)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/divergences/{divergence_id}/pcapng", wrapper.DownloadDivergence)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/merges", wrapper.ListMerges)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/captures/{capture_id}/merges/{with_id}", wrapper.DeleteMerge)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/merges/{with_id}", wrapper.GetMerge)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/captures/{capture_id}/merges/{with_id}", wrapper.BeginMerge)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/merges/{with_id}/directions", wrapper.ListMergeDirections)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/merges/{with_id}/packets", wrapper.ListMergePackets)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/merges/{with_id}/rules", wrapper.ListMergeRules)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/merges/{with_id}/findings", wrapper.ListMergeFindings)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/diff", wrapper.GetDiff)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series", wrapper.GetPathSeries)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/throughput", wrapper.GetThroughput)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/packets", wrapper.ListPackets)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/packets/{number}", wrapper.GetPacket)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents", wrapper.ListAgents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/live", wrapper.WatchAgents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}", wrapper.GetAgent)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}/flows", wrapper.ListAgentFlows)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}/live", wrapper.WatchAgent)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/ingest/batches", wrapper.IngestBatches)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/query", wrapper.RunQuery)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/query/examples", wrapper.ListQueryExamples)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/schema", wrapper.GetSchema)
@@ -3517,6 +5412,262 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type ListAgentsRequestObject struct {
+	Params ListAgentsParams
+}
+
+type ListAgentsResponseObject interface {
+	VisitListAgentsResponse(w http.ResponseWriter) error
+}
+
+type ListAgents200JSONResponse AgentList
+
+func (response ListAgents200JSONResponse) VisitListAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAgentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAgentsdefaultApplicationProblemPlusJSONResponse) VisitListAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchAgentsRequestObject struct {
+	Params WatchAgentsParams
+}
+
+type WatchAgentsResponseObject interface {
+	VisitWatchAgentsResponse(w http.ResponseWriter) error
+}
+
+type WatchAgents200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response WatchAgents200TexteventStreamResponse) VisitWatchAgentsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type WatchAgentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response WatchAgentsdefaultApplicationProblemPlusJSONResponse) VisitWatchAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAgentRequestObject struct {
+	AgentId AgentID `json:"agent_id"`
+	Params  GetAgentParams
+}
+
+type GetAgentResponseObject interface {
+	VisitGetAgentResponse(w http.ResponseWriter) error
+}
+
+type GetAgent200JSONResponse AgentDetail
+
+func (response GetAgent200JSONResponse) VisitGetAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAgentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAgentdefaultApplicationProblemPlusJSONResponse) VisitGetAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAgentFlowsRequestObject struct {
+	AgentId AgentID `json:"agent_id"`
+	Params  ListAgentFlowsParams
+}
+
+type ListAgentFlowsResponseObject interface {
+	VisitListAgentFlowsResponse(w http.ResponseWriter) error
+}
+
+type ListAgentFlows200JSONResponse AgentFlowList
+
+func (response ListAgentFlows200JSONResponse) VisitListAgentFlowsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAgentFlowsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAgentFlowsdefaultApplicationProblemPlusJSONResponse) VisitListAgentFlowsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type WatchAgentRequestObject struct {
+	AgentId AgentID `json:"agent_id"`
+	Params  WatchAgentParams
+}
+
+type WatchAgentResponseObject interface {
+	VisitWatchAgentResponse(w http.ResponseWriter) error
+}
+
+type WatchAgent200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response WatchAgent200TexteventStreamResponse) VisitWatchAgentResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type WatchAgentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response WatchAgentdefaultApplicationProblemPlusJSONResponse) VisitWatchAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type ListCapturesRequestObject struct {
 	Params ListCapturesParams
@@ -4213,6 +6364,337 @@ func (response GetSequencedefaultApplicationProblemPlusJSONResponse) VisitGetSeq
 	return err
 }
 
+type ListMergesRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+}
+
+type ListMergesResponseObject interface {
+	VisitListMergesResponse(w http.ResponseWriter) error
+}
+
+type ListMerges200JSONResponse MergeList
+
+func (response ListMerges200JSONResponse) VisitListMergesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMergesdefaultApplicationProblemPlusJSONResponse) VisitListMergesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteMergeRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	WithId    WithID    `json:"with_id"`
+}
+
+type DeleteMergeResponseObject interface {
+	VisitDeleteMergeResponse(w http.ResponseWriter) error
+}
+
+type DeleteMerge204Response struct {
+}
+
+func (response DeleteMerge204Response) VisitDeleteMergeResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteMergedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteMergedefaultApplicationProblemPlusJSONResponse) VisitDeleteMergeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMergeRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	WithId    WithID    `json:"with_id"`
+}
+
+type GetMergeResponseObject interface {
+	VisitGetMergeResponse(w http.ResponseWriter) error
+}
+
+type GetMerge200JSONResponse Merge
+
+func (response GetMerge200JSONResponse) VisitGetMergeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMergedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetMergedefaultApplicationProblemPlusJSONResponse) VisitGetMergeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginMergeRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	WithId    WithID    `json:"with_id"`
+}
+
+type BeginMergeResponseObject interface {
+	VisitBeginMergeResponse(w http.ResponseWriter) error
+}
+
+type BeginMerge200JSONResponse Merge
+
+func (response BeginMerge200JSONResponse) VisitBeginMergeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginMerge202JSONResponse Merge
+
+func (response BeginMerge202JSONResponse) VisitBeginMergeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginMergedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response BeginMergedefaultApplicationProblemPlusJSONResponse) VisitBeginMergeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergeDirectionsRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	WithId    WithID    `json:"with_id"`
+	Params    ListMergeDirectionsParams
+}
+
+type ListMergeDirectionsResponseObject interface {
+	VisitListMergeDirectionsResponse(w http.ResponseWriter) error
+}
+
+type ListMergeDirections200JSONResponse MergeDirectionList
+
+func (response ListMergeDirections200JSONResponse) VisitListMergeDirectionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergeDirectionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMergeDirectionsdefaultApplicationProblemPlusJSONResponse) VisitListMergeDirectionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergeFindingsRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	WithId    WithID    `json:"with_id"`
+	Params    ListMergeFindingsParams
+}
+
+type ListMergeFindingsResponseObject interface {
+	VisitListMergeFindingsResponse(w http.ResponseWriter) error
+}
+
+type ListMergeFindings200JSONResponse MergeFindingList
+
+func (response ListMergeFindings200JSONResponse) VisitListMergeFindingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergeFindingsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMergeFindingsdefaultApplicationProblemPlusJSONResponse) VisitListMergeFindingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergePacketsRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	WithId    WithID    `json:"with_id"`
+	Params    ListMergePacketsParams
+}
+
+type ListMergePacketsResponseObject interface {
+	VisitListMergePacketsResponse(w http.ResponseWriter) error
+}
+
+type ListMergePackets200JSONResponse MergePacketList
+
+func (response ListMergePackets200JSONResponse) VisitListMergePacketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergePacketsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMergePacketsdefaultApplicationProblemPlusJSONResponse) VisitListMergePacketsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergeRulesRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+	WithId    WithID    `json:"with_id"`
+	Params    ListMergeRulesParams
+}
+
+type ListMergeRulesResponseObject interface {
+	VisitListMergeRulesResponse(w http.ResponseWriter) error
+}
+
+type ListMergeRules200JSONResponse MergeRuleList
+
+func (response ListMergeRules200JSONResponse) VisitListMergeRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMergeRulesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListMergeRulesdefaultApplicationProblemPlusJSONResponse) VisitListMergeRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListPacketsRequestObject struct {
 	CaptureId CaptureID `json:"capture_id"`
 	Params    ListPacketsParams
@@ -4452,6 +6934,45 @@ func (response GetThroughputdefaultApplicationProblemPlusJSONResponse) VisitGetT
 	return err
 }
 
+type GetDiffRequestObject struct {
+	Params GetDiffParams
+}
+
+type GetDiffResponseObject interface {
+	VisitGetDiffResponse(w http.ResponseWriter) error
+}
+
+type GetDiff200JSONResponse Diff
+
+func (response GetDiff200JSONResponse) VisitGetDiffResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDiffdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDiffdefaultApplicationProblemPlusJSONResponse) VisitGetDiffResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetHealthRequestObject struct {
 }
 
@@ -4479,6 +7000,39 @@ type GetHealthdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetHealthdefaultApplicationProblemPlusJSONResponse) VisitGetHealthResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type IngestBatchesRequestObject struct {
+	Body io.Reader
+}
+
+type IngestBatchesResponseObject interface {
+	VisitIngestBatchesResponse(w http.ResponseWriter) error
+}
+
+type IngestBatches204Response struct {
+}
+
+func (response IngestBatches204Response) VisitIngestBatchesResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type IngestBatchesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response IngestBatchesdefaultApplicationProblemPlusJSONResponse) VisitIngestBatchesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -4708,6 +7262,21 @@ func (response GetServicedefaultApplicationProblemPlusJSONResponse) VisitGetServ
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAgents Agents, how they are and when they were last heard of, by the names of their hosts
+	// (GET /agents)
+	ListAgents(ctx context.Context, request ListAgentsRequestObject) (ListAgentsResponseObject, error)
+	// WatchAgents All agents and the busiest flows that they see, as they report
+	// (GET /agents/live)
+	WatchAgents(ctx context.Context, request WatchAgentsRequestObject) (WatchAgentsResponseObject, error)
+	// GetAgent One agent, and the account of its interfaces for the newest intervals
+	// (GET /agents/{agent_id})
+	GetAgent(ctx context.Context, request GetAgentRequestObject) (GetAgentResponseObject, error)
+	// ListAgentFlows Flows that an agent saw in its newest intervals, the busiest first
+	// (GET /agents/{agent_id}/flows)
+	ListAgentFlows(ctx context.Context, request ListAgentFlowsRequestObject) (ListAgentFlowsResponseObject, error)
+	// WatchAgent One agent and the busiest flows that it sees, as it reports
+	// (GET /agents/{agent_id}/live)
+	WatchAgent(ctx context.Context, request WatchAgentRequestObject) (WatchAgentResponseObject, error)
 	// ListCaptures List captures, newest first
 	// (GET /captures)
 	ListCaptures(ctx context.Context, request ListCapturesRequestObject) (ListCapturesResponseObject, error)
@@ -4756,6 +7325,30 @@ type StrictServerInterface interface {
 	// GetSequence PSNs of a flow over time with what answers them, packet by packet or, of a busy span, summed up
 	// (GET /captures/{capture_id}/flows/{flow_id}/sequence)
 	GetSequence(ctx context.Context, request GetSequenceRequestObject) (GetSequenceResponseObject, error)
+	// ListMerges Merges that the capture has part in, as the first or the second; the newest first
+	// (GET /captures/{capture_id}/merges)
+	ListMerges(ctx context.Context, request ListMergesRequestObject) (ListMergesResponseObject, error)
+	// DeleteMerge Stop a merge, or forget what came of it
+	// (DELETE /captures/{capture_id}/merges/{with_id})
+	DeleteMerge(ctx context.Context, request DeleteMergeRequestObject) (DeleteMergeResponseObject, error)
+	// GetMerge How far a merge is, and what the two captures tell together
+	// (GET /captures/{capture_id}/merges/{with_id})
+	GetMerge(ctx context.Context, request GetMergeRequestObject) (GetMergeResponseObject, error)
+	// BeginMerge Merge two captures of the same traffic from two points of its path
+	// (POST /captures/{capture_id}/merges/{with_id})
+	BeginMerge(ctx context.Context, request BeginMergeRequestObject) (BeginMergeResponseObject, error)
+	// ListMergeDirections What went each way between the points: losses, delays, what a capture missed
+	// (GET /captures/{capture_id}/merges/{with_id}/directions)
+	ListMergeDirections(ctx context.Context, request ListMergeDirectionsRequestObject) (ListMergeDirectionsResponseObject, error)
+	// ListMergeFindings Places where connections diverge, or may, by what both captures have together; the gravest first
+	// (GET /captures/{capture_id}/merges/{with_id}/findings)
+	ListMergeFindings(ctx context.Context, request ListMergeFindingsRequestObject) (ListMergeFindingsResponseObject, error)
+	// ListMergePackets Packets that one capture has alone, and what became of them
+	// (GET /captures/{capture_id}/merges/{with_id}/packets)
+	ListMergePackets(ctx context.Context, request ListMergePacketsRequestObject) (ListMergePacketsResponseObject, error)
+	// ListMergeRules What came of each rule: by either capture alone, and by what both have together
+	// (GET /captures/{capture_id}/merges/{with_id}/rules)
+	ListMergeRules(ctx context.Context, request ListMergeRulesRequestObject) (ListMergeRulesResponseObject, error)
 	// ListPackets Packets of a capture in their order
 	// (GET /captures/{capture_id}/packets)
 	ListPackets(ctx context.Context, request ListPacketsRequestObject) (ListPacketsResponseObject, error)
@@ -4774,9 +7367,15 @@ type StrictServerInterface interface {
 	// GetThroughput Bytes, packets and troubles over time, of a capture or one of its flows
 	// (GET /captures/{capture_id}/throughput)
 	GetThroughput(ctx context.Context, request GetThroughputRequestObject) (GetThroughputResponseObject, error)
+	// GetDiff Two captures, or two connections, side by side
+	// (GET /diff)
+	GetDiff(ctx context.Context, request GetDiffRequestObject) (GetDiffResponseObject, error)
 	// GetHealth Whether the service and its database answer
 	// (GET /healthz)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
+	// IngestBatches Store rows of an agent that does not reach the database
+	// (POST /ingest/batches)
+	IngestBatches(ctx context.Context, request IngestBatchesRequestObject) (IngestBatchesResponseObject, error)
 	// RunQuery Run one read-only SQL statement
 	// (POST /query)
 	RunQuery(ctx context.Context, request RunQueryRequestObject) (RunQueryResponseObject, error)
@@ -4828,6 +7427,139 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
+}
+
+// ListAgents operation middleware
+func (sh *strictHandler) ListAgents(w http.ResponseWriter, r *http.Request, params ListAgentsParams) {
+	var request ListAgentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAgents(ctx, request.(ListAgentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAgents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAgentsResponseObject); ok {
+		if err := validResponse.VisitListAgentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// WatchAgents operation middleware
+func (sh *strictHandler) WatchAgents(w http.ResponseWriter, r *http.Request, params WatchAgentsParams) {
+	var request WatchAgentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.WatchAgents(ctx, request.(WatchAgentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "WatchAgents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(WatchAgentsResponseObject); ok {
+		if err := validResponse.VisitWatchAgentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetAgent operation middleware
+func (sh *strictHandler) GetAgent(w http.ResponseWriter, r *http.Request, agentId AgentID, params GetAgentParams) {
+	var request GetAgentRequestObject
+
+	request.AgentId = agentId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAgent(ctx, request.(GetAgentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAgent")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetAgentResponseObject); ok {
+		if err := validResponse.VisitGetAgentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListAgentFlows operation middleware
+func (sh *strictHandler) ListAgentFlows(w http.ResponseWriter, r *http.Request, agentId AgentID, params ListAgentFlowsParams) {
+	var request ListAgentFlowsRequestObject
+
+	request.AgentId = agentId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAgentFlows(ctx, request.(ListAgentFlowsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAgentFlows")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAgentFlowsResponseObject); ok {
+		if err := validResponse.VisitListAgentFlowsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// WatchAgent operation middleware
+func (sh *strictHandler) WatchAgent(w http.ResponseWriter, r *http.Request, agentId AgentID, params WatchAgentParams) {
+	var request WatchAgentRequestObject
+
+	request.AgentId = agentId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.WatchAgent(ctx, request.(WatchAgentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "WatchAgent")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(WatchAgentResponseObject); ok {
+		if err := validResponse.VisitWatchAgentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // ListCaptures operation middleware
@@ -5262,6 +7994,225 @@ func (sh *strictHandler) GetSequence(w http.ResponseWriter, r *http.Request, cap
 	}
 }
 
+// ListMerges operation middleware
+func (sh *strictHandler) ListMerges(w http.ResponseWriter, r *http.Request, captureId CaptureID) {
+	var request ListMergesRequestObject
+
+	request.CaptureId = captureId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMerges(ctx, request.(ListMergesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMerges")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMergesResponseObject); ok {
+		if err := validResponse.VisitListMergesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteMerge operation middleware
+func (sh *strictHandler) DeleteMerge(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID) {
+	var request DeleteMergeRequestObject
+
+	request.CaptureId = captureId
+	request.WithId = withId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteMerge(ctx, request.(DeleteMergeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteMerge")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteMergeResponseObject); ok {
+		if err := validResponse.VisitDeleteMergeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMerge operation middleware
+func (sh *strictHandler) GetMerge(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID) {
+	var request GetMergeRequestObject
+
+	request.CaptureId = captureId
+	request.WithId = withId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMerge(ctx, request.(GetMergeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMerge")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetMergeResponseObject); ok {
+		if err := validResponse.VisitGetMergeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// BeginMerge operation middleware
+func (sh *strictHandler) BeginMerge(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID) {
+	var request BeginMergeRequestObject
+
+	request.CaptureId = captureId
+	request.WithId = withId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginMerge(ctx, request.(BeginMergeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginMerge")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginMergeResponseObject); ok {
+		if err := validResponse.VisitBeginMergeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMergeDirections operation middleware
+func (sh *strictHandler) ListMergeDirections(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergeDirectionsParams) {
+	var request ListMergeDirectionsRequestObject
+
+	request.CaptureId = captureId
+	request.WithId = withId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMergeDirections(ctx, request.(ListMergeDirectionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMergeDirections")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMergeDirectionsResponseObject); ok {
+		if err := validResponse.VisitListMergeDirectionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMergeFindings operation middleware
+func (sh *strictHandler) ListMergeFindings(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergeFindingsParams) {
+	var request ListMergeFindingsRequestObject
+
+	request.CaptureId = captureId
+	request.WithId = withId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMergeFindings(ctx, request.(ListMergeFindingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMergeFindings")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMergeFindingsResponseObject); ok {
+		if err := validResponse.VisitListMergeFindingsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMergePackets operation middleware
+func (sh *strictHandler) ListMergePackets(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergePacketsParams) {
+	var request ListMergePacketsRequestObject
+
+	request.CaptureId = captureId
+	request.WithId = withId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMergePackets(ctx, request.(ListMergePacketsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMergePackets")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMergePacketsResponseObject); ok {
+		if err := validResponse.VisitListMergePacketsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMergeRules operation middleware
+func (sh *strictHandler) ListMergeRules(w http.ResponseWriter, r *http.Request, captureId CaptureID, withId WithID, params ListMergeRulesParams) {
+	var request ListMergeRulesRequestObject
+
+	request.CaptureId = captureId
+	request.WithId = withId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMergeRules(ctx, request.(ListMergeRulesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMergeRules")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMergeRulesResponseObject); ok {
+		if err := validResponse.VisitListMergeRulesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListPackets operation middleware
 func (sh *strictHandler) ListPackets(w http.ResponseWriter, r *http.Request, captureId CaptureID, params ListPacketsParams) {
 	var request ListPacketsRequestObject
@@ -5423,6 +8374,32 @@ func (sh *strictHandler) GetThroughput(w http.ResponseWriter, r *http.Request, c
 	}
 }
 
+// GetDiff operation middleware
+func (sh *strictHandler) GetDiff(w http.ResponseWriter, r *http.Request, params GetDiffParams) {
+	var request GetDiffRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDiff(ctx, request.(GetDiffRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDiff")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDiffResponseObject); ok {
+		if err := validResponse.VisitGetDiffResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetHealth operation middleware
 func (sh *strictHandler) GetHealth(w http.ResponseWriter, r *http.Request) {
 	var request GetHealthRequestObject
@@ -5440,6 +8417,32 @@ func (sh *strictHandler) GetHealth(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetHealthResponseObject); ok {
 		if err := validResponse.VisitGetHealthResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// IngestBatches operation middleware
+func (sh *strictHandler) IngestBatches(w http.ResponseWriter, r *http.Request) {
+	var request IngestBatchesRequestObject
+
+	request.Body = r.Body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.IngestBatches(ctx, request.(IngestBatchesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "IngestBatches")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(IngestBatchesResponseObject); ok {
+		if err := validResponse.VisitIngestBatchesResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

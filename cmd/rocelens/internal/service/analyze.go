@@ -107,15 +107,19 @@ func (a *analyzer) run(ctx context.Context, id uuid.UUID, source *pcapfile.Sourc
 
 // report tells the progress of a run until it is stopped.
 func report(run *analysis.Analyzer, progress func(server.Step)) (stop func()) {
-	done := make(chan struct{})
-	var reporting sync.WaitGroup
-	tell := func() {
+	return every(progressInterval, func() {
 		p := run.Progress()
 		progress(server.Step{Phase: api.ProgressPhaseAnalyzing, Packets: int64(p.Packets), Bytes: p.BytesRead, BytesTotal: p.BytesTotal})
-	}
+	})
+}
+
+// every calls a function now and in intervals until it is stopped.
+func every(interval time.Duration, tell func()) (stop func()) {
+	done := make(chan struct{})
+	var reporting sync.WaitGroup
 	tell()
 	reporting.Go(func() {
-		ticker := time.NewTicker(progressInterval)
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
 			select {

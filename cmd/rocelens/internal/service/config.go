@@ -18,6 +18,7 @@ type Config struct {
 	Workers      int
 	UploadExpiry time.Duration
 	AllowedHosts []string
+	IngestToken  string // that agents carry whose rows are taken; empty: none are
 	Logger       *slog.Logger
 }
 

@@ -18,6 +18,7 @@ import (
 // database is the open store and, when it was started here, the process behind it.
 type database struct {
 	store    *store.Store
+	ingest   *store.Ingest // nil: rows of agents are not taken
 	embedded *embedded.Server
 }
 
@@ -95,6 +96,11 @@ func openDatabase(ctx context.Context, config *Config, dir string) (*database, e
 		}
 		return nil, errors.Join(err, out.close(ctx))
 	}
+	if config.IngestToken != "" {
+		if out.ingest, err = out.store.NewIngest(ctx); err != nil {
+			return nil, errors.Join(err, out.close(ctx))
+		}
+	}
 	return out, nil
 }
 
@@ -113,6 +119,9 @@ func (d *database) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	var err error
+	if d.ingest != nil {
+		d.ingest.Close()
+	}
 	if d.store != nil {
 		err = d.store.Close()
 	}
@@ -133,6 +142,12 @@ func (d *database) fill(o *server.Options, config *Config) {
 	o.Replays = &replays{store: d.store}
 	o.Proofs = &proofs{store: d.store}
 	o.Packets = &packets{store: d.store}
+	o.Agents = &agents{store: d.store}
+	o.Merger = merger{}
+	o.Differ = &differ{store: d.store}
+	if d.ingest != nil {
+		o.Ingest, o.IngestToken = ingest{d.ingest}, config.IngestToken
+	}
 	if err := d.store.QueryDisabled(); err != nil {
 		o.QueriesOff = err.Error()
 	} else {

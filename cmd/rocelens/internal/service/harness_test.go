@@ -235,7 +235,7 @@ func hold(t *testing.T, request *http.Request, got reply) {
 	require.NoError(t, err)
 	for pattern, item := range d.Paths.Map() {
 		operation := item.GetOperation(request.Method)
-		if operation == nil || !matches(pattern, path) {
+		if operation == nil || !matches(pattern, path) || pattern != path && d.Paths.Value(path) != nil {
 			continue
 		}
 		if got.status < http.StatusBadRequest {
@@ -265,12 +265,11 @@ func matches(pattern, path string) bool {
 			return false
 		}
 	}
-	// /query/examples is also /query/{...} to a careless eye; the document has no such pair, and must not get one.
 	return true
 }
 
 func init() {
-	for _, mediaType := range []string{"application/x-ndjson", "text/csv"} {
+	for _, mediaType := range []string{"application/x-ndjson", "text/csv", "text/event-stream"} {
 		openapi3filter.RegisterBodyDecoder(mediaType, func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
 			data, err := io.ReadAll(body)
 			return string(data), err

@@ -154,7 +154,8 @@ func TestQueries(t *testing.T) {
 }
 
 func TestExampleQueriesRun(t *testing.T) {
-	s := web(t)
+	s := newFleet(t)
+	s.ship(t, simulate("node7").report(3, "")...)
 	content, _ := generated(t, 3000)
 	c, _ := s.upload(t, "examples.pcap", content)
 	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)
@@ -273,7 +274,7 @@ func TestReplayOfAFlowByAPI(t *testing.T) {
 	var got api.Replay
 	s.get(t, base+"/"+flows.Flows[lossy].Id+"/replay").into(t, &got)
 	require.Equal(t, api.Verdict("conforms"), got.Verdict)
-	require.Equal(t, api.BetweenTheTwo, got.Vantage)
+	require.Equal(t, api.VantageBetweenTheTwo, got.Vantage)
 	require.Equal(t, "10.16.0.3: go-back-N (3 of 3 times after a NAK)", got.Properties["retransmission"])
 	require.Len(t, got.Directions, 2)
 	data0, answers := got.Directions[0], got.Directions[1]

@@ -15,6 +15,9 @@ import (
 	"github.com/rocelens/rocelens/web"
 )
 
+// minToken is the least length of a token that cannot be guessed.
+const minToken = 16
+
 const (
 	startTimeout = 2 * time.Minute // of the database, which may have much to read after a crash
 	stopTimeout  = 30 * time.Second
@@ -30,6 +33,9 @@ func Check(config Config) error {
 	}
 	if config.UploadExpiry < 0 {
 		return fmt.Errorf("--upload-expiry %s: write a time that is to come, for instance 24h", config.UploadExpiry)
+	}
+	if n := len(config.IngestToken); n > 0 && n < minToken {
+		return fmt.Errorf("the token for agents has %d characters: take %d or more, for instance of openssl rand -hex 32", n, minToken)
 	}
 	if name := config.Database.Name; name != "" && !store.ValidDatabase(name) {
 		return fmt.Errorf("--clickhouse-database %s: write letters, digits and underscores", name)

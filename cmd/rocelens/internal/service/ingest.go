@@ -1,0 +1,27 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rocelens/rocelens/server"
+	"github.com/rocelens/rocelens/store"
+)
+
+// ingest implements server.Ingest.
+type ingest struct{ store *store.Ingest }
+
+// Take implements server.Ingest.
+func (i ingest) Take(ctx context.Context, body []byte) error {
+	err := i.store.Take(ctx, body)
+	for _, kind := range []struct{ from, to error }{
+		{store.ErrBadFrames, server.ErrBadRequest}, {store.ErrIngestRefused, server.ErrIngestRefused}, {store.ErrIngestAway, server.ErrUnavailable},
+	} {
+		if errors.Is(err, kind.from) {
+			return fmt.Errorf("%w: %s", kind.to, strings.TrimPrefix(err.Error(), kind.from.Error()+": "))
+		}
+	}
+	return err
+}
