@@ -29,6 +29,7 @@ var version string
 
 type commandLine struct {
 	Run     runCommand       `cmd:"" help:"Capture on interfaces; ship flows to ClickHouse, or print them as JSON lines."`
+	Doctor  doctorCommand    `cmd:"" help:"Examine a network interface: what it can show of RDMA, what it cannot, and what to do about that."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
@@ -53,6 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Vars{"version": "rocelens-agent " + version},
 		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(arguments(args)),
 		kong.BindTo(stdout, (*io.Writer)(nil)),
 		kong.BindTo(stderr, (*logOutput)(nil)),
 	)
@@ -75,7 +77,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "rocelens-agent: %v (see rocelens-agent --help)\n", err)
 		return exitUsage
 	}
-	if err := command.Run(); err != nil && !errors.Is(err, syscall.EPIPE) {
+	err = command.Run()
+	if errors.Is(err, errCannotCapture) {
+		return exitFailure
+	}
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		fmt.Fprintf(stderr, "rocelens-agent: %v\n", err)
 		return exitFailure
 	}

@@ -7,12 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/rocelens/rocelens/capture/afpacket"
+	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/flight"
+	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/judging"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/ship"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
 	"github.com/rocelens/rocelens/internal/configfile"
@@ -27,6 +28,8 @@ type runCommand struct {
 	Check         bool          `help:"Check the configuration and stop."`
 	Interfaces    []string      `name:"interface" short:"i" required:"" env:"ROCELENS_AGENT_INTERFACE" placeholder:"NAME" help:"Network interface to capture on; several may be given."`
 	Interval      time.Duration `default:"10s" env:"ROCELENS_AGENT_INTERVAL" help:"Report what was seen so often, 1s to 60s (${default})."`
+	Idle          time.Duration `default:"1m" env:"ROCELENS_AGENT_IDLE" help:"Forget a connection after so long a silence, 1s to 1h (${default}). What comes later begins a new one."`
+	MaxFlows      int           `default:"1048576" env:"ROCELENS_AGENT_MAX_FLOWS" help:"Follow so many flows at most on each interface, of 1.3 KiB each (${default}). One more makes that end which was silent for longest."`
 	NoPromiscuous bool          `env:"ROCELENS_AGENT_NO_PROMISCUOUS" help:"Leave frames alone that are not addressed to the interface."`
 	RingMiB       int           `name:"ring" default:"32" env:"ROCELENS_AGENT_RING" help:"MiB of the ring of each interface that bridges moments without attention (${default})."`
 	Print         bool          `env:"ROCELENS_AGENT_PRINT" help:"Print flows as JSON lines, too; without --clickhouse that is all that is done."`
@@ -36,7 +39,11 @@ type runCommand struct {
 	State         string        `default:"/var/lib/rocelens-agent" env:"ROCELENS_AGENT_STATE" type:"path" placeholder:"DIR" help:"Where rows wait while the database is away, and the agent keeps who it is (${default})."`
 	SpoolMiB      int           `name:"spool" default:"1024" env:"ROCELENS_AGENT_SPOOL" help:"MiB that rows may take there (${default}). When it is full, new rows are dropped, and counted."`
 
+	counterFlags
+	replayFlags
+	flightFlags
 	databaseFlags
+	serverFlags
 }
 
 // BeforeResolve reads the configuration file.
@@ -52,6 +59,8 @@ const (
 	minInterval, maxInterval = time.Second, time.Minute
 	minRing, maxRing         = 2, 1 << 14 // MiB
 	minSpool, maxSpool       = 1, 1 << 20
+	minIdle, maxIdle         = time.Second, time.Hour
+	minFlows, maxFlows       = 1 << 10, 1 << 26
 )
 
 func (c *runCommand) check() error {
@@ -62,6 +71,13 @@ func (c *runCommand) check() error {
 		return fmt.Errorf("--ring must be between %d and %d", minRing, maxRing)
 	case c.SpoolMiB < minSpool || c.SpoolMiB > maxSpool:
 		return fmt.Errorf("--spool must be between %d and %d", minSpool, maxSpool)
+	case c.Idle < minIdle || c.Idle > maxIdle:
+		return fmt.Errorf("--idle must be between %s and %s", minIdle, maxIdle)
+	case c.MaxFlows < minFlows || c.MaxFlows > maxFlows:
+		return fmt.Errorf("--max-flows must be between %d and %d", minFlows, maxFlows)
+	}
+	if err := errors.Join(c.replayFlags.check(), c.flightFlags.check(c.Replay)); err != nil {
+		return err
 	}
 	sorted := slices.Sorted(slices.Values(c.Interfaces))
 	if len(slices.Compact(slices.Clone(sorted))) != len(sorted) {
@@ -71,22 +87,22 @@ func (c *runCommand) check() error {
 }
 
 // Run captures until it is told to stop, and then reports what it has.
-func (c *runCommand) Run(ctx context.Context, out io.Writer, stderr logOutput) error {
+func (c *runCommand) Run(ctx context.Context, args arguments, out io.Writer, stderr logOutput) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	var level slog.Level
+	level := new(slog.LevelVar)
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 	if c.Check {
-		_, err := c.shipper(logger)
+		_, err := c.target(logger)
 		return err
 	}
 	var agent *ship.Agent
-	if c.ClickHouse != "" {
-		target, err := c.shipper(logger)
+	if c.ClickHouse != "" || c.Server != "" {
+		target, err := c.target(logger)
 		if err != nil {
 			return err
 		}
@@ -98,9 +114,12 @@ func (c *runCommand) Run(ctx context.Context, out io.Writer, stderr logOutput) e
 		}
 	}
 	watches, err := c.open(agent, out, logger)
+	if err == nil {
+		watches.command, watches.arguments, watches.level = c, args, level
+	}
 	if err == nil && c.Listen != "" {
 		var server *telemetry
-		if server, err = listen(ctx, c.Listen, agent, watches.gauges, logger); err == nil {
+		if server, err = listen(ctx, c.Listen, agent, watches.gauges, c.page(watches.hub), logger); err == nil {
 			defer server.stop()
 		}
 	}
@@ -110,6 +129,7 @@ func (c *runCommand) Run(ctx context.Context, out io.Writer, stderr logOutput) e
 		}
 		return err
 	}
+	defer watches.gauges.serviced(ctx, logger)()
 	return watches.run(ctx, agent)
 }
 
@@ -117,31 +137,56 @@ func (c *runCommand) Run(ctx context.Context, out io.Writer, stderr logOutput) e
 type watches struct {
 	all    []*watch.Watch
 	gauges *gauges
+	hub    *flight.Hub // nil without a flight recorder
+	logger *slog.Logger
+
+	// What a reload needs.
+	command   *runCommand // as it is in force
+	arguments arguments
+	level     *slog.LevelVar
+	names     []string                                // of all
+	begin     func(name string) (*watch.Watch, error) // opens one more
 }
 
 // open begins to capture on each interface, or on none.
 func (c *runCommand) open(agent *ship.Agent, out io.Writer, logger *slog.Logger) (*watches, error) {
-	w := &watches{gauges: newGauges()}
+	hub, err := c.hub(agent, logger)
+	if err != nil {
+		return nil, err
+	}
+	w := &watches{gauges: newGauges(), hub: hub, logger: logger}
 	shared := newPage(out)
-	for _, name := range c.Interfaces {
-		into := sinks{w.gauges}
+	w.begin = func(name string) (*watch.Watch, error) {
+		into, taps := sinks{w.gauges}, []watch.Tap(nil)
+		companions := c.counters(agent, name, logger)
+		var found judging.Found
+		if hub != nil {
+			recorder := hub.NewRecorder(name)
+			taps, found = append(taps, recorder), recorder.Found // a packet is kept before it is judged
+		}
+		if judge := c.judge(found); judge != nil {
+			into, taps, companions = append(into, judge), append(taps, judge), append(companions, judge)
+		}
 		if agent == nil || c.Print {
 			into = append(into, &printer{page: shared, name: name})
 		}
 		if agent != nil {
-			into = append(into, agent.NewRecorder())
+			into = append(into, agent.NewRecorder(companions...))
 		}
-		one, err := watch.Open(watch.Options{
-			Interface: name, Interval: c.Interval, Logger: logger,
+		return watch.Open(watch.Options{
+			Interface: name, Interval: c.Interval, Idle: c.Idle, MaxFlows: c.MaxFlows, Logger: logger, Taps: taps,
 			Capture: afpacket.Options{RingBytes: c.RingMiB << 20, NoPromiscuous: c.NoPromiscuous},
 		}, into)
+	}
+	for _, name := range c.Interfaces {
+		one, err := w.begin(name)
 		if err != nil {
 			for _, opened := range w.all {
 				err = errors.Join(err, opened.Close())
 			}
 			return nil, err
 		}
-		w.all = append(w.all, one)
+		w.all, w.names = append(w.all, one), append(w.names, name)
 	}
 	return w, nil
 }
@@ -153,27 +198,26 @@ const lastTries = 5 * time.Second
 func (w *watches) run(ctx context.Context, agent *ship.Agent) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var running sync.WaitGroup
-	errs := make([]error, len(w.all)+1)
-	done := make(chan struct{})
+	c := &crew{fail: cancel, members: map[string]member{}}
 	for i, one := range w.all {
-		running.Go(func() {
-			errs[i] = one.Run(ctx)
-			cancel(errs[i]) // the others stop, too
-		})
+		c.start(ctx, w.names[i], one)
 	}
+	w.reloading(ctx, c, agent)
+	done := make(chan struct{})
+	stop := w.recorded(ctx)
 	go func() {
-		running.Wait()
+		c.working.Wait()
+		stop()
 		close(done)
 	}()
 	if agent == nil {
 		<-done
-		return errors.Join(errs...)
+		return c.err()
 	}
-	if err := agent.Run(context.WithoutCancel(ctx), done, lastTries); err != nil {
-		errs[len(w.all)] = err
+	err := agent.Run(context.WithoutCancel(ctx), done, lastTries)
+	if err != nil {
 		cancel(err)
 	}
 	<-done
-	return errors.Join(errors.Join(errs...), agent.Close())
+	return errors.Join(c.err(), err, agent.Close())
 }

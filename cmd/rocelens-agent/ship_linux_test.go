@@ -158,7 +158,7 @@ func TestRowsCountWhatWasSent(t *testing.T) {
 	}
 	assert.Equal(t, db.ask(t, "SELECT sum(spool_out), sum(spooled_rows) FROM agent_intervals"),
 		db.ask(t, "SELECT (SELECT sum(packets) FROM agent_flows), (SELECT count() FROM agent_flows) + (SELECT count() FROM agent_paths)"))
-	assert.Equal(t, `"node7",1,""`, db.ask(t, "SELECT host, length(interfaces), problem FROM agents FINAL"))
+	assert.Equal(t, `"node7",1,"","['no RDMA device']","[0]"`, db.ask(t, "SELECT host, length(interfaces), problem, rdma, bypassed FROM agents FINAL"))
 }
 
 // Rows wait on disk while the database is away, through a stop and a start of the agent, and arrive once.
@@ -183,6 +183,54 @@ func TestRowsWaitForTheDatabase(t *testing.T) {
 	second.end(t)
 	assert.Equal(t, strconv.Itoa(len(frames)), db.ask(t, "SELECT sum(packets) FROM agent_flows"))
 	assert.Equal(t, "1,2", db.ask(t, "SELECT uniqExact(agent_id), uniqExact(run) FROM agent_intervals"), "one agent, two runs")
+}
+
+// apart starts the agent as a process of its own, all of whose threads, and whose sysfs, are in the namespace. What it
+// ships to is out of its reach there: its rows wait on disk for one that is started with the same state.
+func apart(t *testing.T, at vethtest.End, args ...string) (agent *exec.Cmd, stderr *lockedBuffer) {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	stderr = &lockedBuffer{}
+	agent = exec.CommandContext(t.Context(), "ip", append([]string{"netns", "exec", at.Namespace, program, "run", "--interface", at.Interface}, args...)...)
+	agent.Env = append(os.Environ(), "ROCELENS_TEST_AGENT=1")
+	agent.Stderr = stderr
+	agent.Cancel = func() error { return agent.Process.Signal(os.Interrupt) }
+	return agent, stderr
+}
+
+// What the interface counts arrives beside what the capture saw, and where nothing bypasses the kernel the agent says so.
+func TestCountersBesidePackets(t *testing.T) {
+	db := newDatabase(t)
+	left, right := vethtest.Pair(t)
+	state := t.TempDir()
+	first, stderr := apart(t, right, "--clickhouse", "127.0.0.1:1", "--interval", "1s", "--state", state, "--print")
+	var stdout lockedBuffer
+	first.Stdout = &stdout
+	require.NoError(t, first.Start())
+	seen := func(packets int) func() bool {
+		return func() bool {
+			all := lines(t, stdout.Bytes())
+			return len(all) > 0 && all[len(all)-1].Totals.RDMA >= uint64(packets)
+		}
+	}
+	frames := framesOf(t, "allreduce-loss.pcapng")
+	require.Eventually(t, seen(0), patience, glance, "%s", stderr.Bytes())
+	left.Send(t, frames)
+	require.Eventually(t, seen(len(frames)), patience, glance, "%s", stderr.Bytes())
+	require.NoError(t, first.Process.Signal(os.Interrupt))
+	require.NoError(t, first.Wait(), "%s", stderr.Bytes())
+
+	second := start(t, right, append(db.flags(), "--interval", "1s", "--state", state, "--no-counters")...)
+	require.Eventually(t, func() bool {
+		return db.ask(t, "SELECT sum(packets) FROM agent_flows") == strconv.Itoa(len(frames)) && db.ask(t, "SELECT count() > 0 FROM agents") == "1"
+	}, patience, glance, "%s", second.stderr.Bytes())
+	second.end(t)
+	assert.Equal(t, "1", db.ask(t, "SELECT sum(delta) >= "+strconv.Itoa(len(frames))+" FROM port_counters WHERE name = 'rx_packets' AND source = 'interface' AND device = ''"))
+	assert.Equal(t, "1", db.ask(t, "SELECT uniqExact(interval_end, interface) = (SELECT uniqExact(interval_end, interface) FROM agent_intervals WHERE run IN (SELECT run FROM agent_intervals WHERE decode_out > 0)) FROM port_counters"),
+		"each interval of the first agent has them")
+	assert.Equal(t, "1", db.ask(t, "SELECT uniqExact(interface, name, device, interval_end) = count() FROM port_counters"), "each once")
+	assert.NotContains(t, string(stderr.Bytes()), "past the kernel")
 }
 
 // TestMain lets the test program be the agent, for tests that need it as a process of its own.

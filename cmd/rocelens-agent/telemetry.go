@@ -127,8 +127,8 @@ type health struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// listen begins to serve. Agent may be nil.
-func listen(ctx context.Context, address string, agent *ship.Agent, all *gauges, logger *slog.Logger) (*telemetry, error) {
+// listen begins to serve. Agent and recorder may be nil.
+func listen(ctx context.Context, address string, agent *ship.Agent, all *gauges, recorder *flightPage, logger *slog.Logger) (*telemetry, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(all, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if agent != nil {
@@ -148,6 +148,10 @@ func listen(ctx context.Context, address string, agent *ship.Agent, all *gauges,
 		}
 		_ = json.NewEncoder(w).Encode(h) // who has gone away needs no answer
 	})
+	if recorder != nil {
+		registry.MustRegister(recorder)
+		mux.Handle("POST /trigger", recorder.handler())
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w", address, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
+	"github.com/rocelens/rocelens/capture/portstat"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
@@ -47,8 +48,13 @@ type Agent struct {
 
 	mutex     sync.Mutex
 	latest    map[string]interval
+	rdma      map[string][]portstat.RDMA
 	confirmed time.Time // rows were, or none waited
 	problem   string    // as it was logged
+
+	gone     map[string]uint64 // drops on interfaces that are watched no more, by reason
+	changes  chan change
+	triggers func() Triggers
 }
 
 // interval is the latest of an interface.
@@ -80,7 +86,8 @@ func Open(o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{options: o, run: run, started: time.Now(), confirmed: time.Now(), kernel: kernelRelease(), spool: queue, latest: map[string]interval{}}
+	a := &Agent{options: o, run: run, started: time.Now(), confirmed: time.Now(), kernel: kernelRelease(), spool: queue, latest: map[string]interval{}, rdma: map[string][]portstat.RDMA{}}
+	a.gone, a.changes = map[string]uint64{}, make(chan change, 1)
 	if a.id, err = identity(filepath.Join(o.Directory, "agent-id")); err != nil {
 		return nil, errors.Join(err, queue.Close())
 	}
@@ -120,11 +127,15 @@ func (a *Agent) ended(i *watch.Interval, account *watch.Account) {
 
 // Run ships, and says once an interval how the agent is, until watching is closed. Then it ships for at most last what is left.
 func (a *Agent) Run(ctx context.Context, watching <-chan struct{}, last time.Duration) error {
-	shipping, stop := context.WithCancel(ctx)
-	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- a.shipper.Run(shipping) }()
-	beat := time.NewTicker(a.options.Interval)
+	begin := func() context.CancelFunc {
+		shipping, stop := context.WithCancel(ctx)
+		go func() { ended <- a.shipper.Run(shipping) }()
+		return stop
+	}
+	stop := begin()
+	defer func() { stop() }()
+	beat := time.NewTicker(a.lasting())
 	defer beat.Stop()
 	for {
 		select {
@@ -132,6 +143,13 @@ func (a *Agent) Run(ctx context.Context, watching <-chan struct{}, last time.Dur
 			return err
 		case <-beat.C:
 			a.beat()
+		case next := <-a.changes:
+			beat.Reset(next.interval)
+			stop()
+			if err := errors.Join(<-ended, a.shipper.Retarget(next.target)); err != nil {
+				return err
+			}
+			stop = begin()
 		case <-watching: // all watches have ended, and their rows are in the spool
 			a.beat()
 			a.drain(last, ended)
@@ -183,13 +201,15 @@ func (a *Agent) Heartbeat(now time.Time) store.AgentHeartbeat {
 	waiting, shipped := a.spool.State(), a.shipper.State()
 	h := store.AgentHeartbeat{
 		Agent: a.id, Time: now.UTC(), Run: a.run, Started: a.started.UTC(), Host: a.options.Host, Version: a.options.Version,
-		Kernel: a.kernel, Architecture: runtime.GOARCH, Interval: a.options.Interval, Problem: a.Problem(now), Drops: map[string]uint64{},
+		Kernel: a.kernel, Architecture: runtime.GOARCH, Interval: a.lasting(), Problem: a.Problem(now), Drops: map[string]uint64{},
 		SpoolRows: waiting.Units, SpoolBatches: waiting.Records, SpoolBytes: uint64(waiting.Bytes), SpoolLimit: uint64(a.options.SpoolBytes),
 		SpoolTornBytes: uint64(waiting.TornBytes), SpoolDamaged: waiting.DamagedRecords, Failures: shipped.Failures,
 	}
 	if waiting.Oldest != 0 {
 		h.Lag = max(0, now.Sub(time.Unix(0, waiting.Oldest)))
 	}
+	t := a.asked()
+	h.Triggers, h.LastTrigger, h.LastTriggerEvent, h.RecordsWaiting, h.RecordsLost = t.Events, t.Last, t.LastEvent, t.Waiting, t.Lost
 	for _, n := range shipped.ConfirmedRows {
 		h.ShippedRows += n
 	}
@@ -198,9 +218,14 @@ func (a *Agent) Heartbeat(now time.Time) store.AgentHeartbeat {
 	}
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
+	maps.Copy(h.Drops, a.gone)
 	for _, name := range a.options.Interfaces {
 		i := a.latest[name]
-		h.Interfaces = append(h.Interfaces, store.AgentInterface{Name: name, Tier: watch.Tier, Up: i.up})
+		one := store.AgentInterface{Name: name, Tier: watch.Tier, Up: i.up}
+		if ports, read := a.rdma[name]; read {
+			one.RDMA, one.Bypassed = rdmaOf(ports)
+		}
+		h.Interfaces = append(h.Interfaces, one)
 		if seconds := i.lasting.Seconds(); seconds > 0 {
 			h.PacketsPerSecond += float64(i.account.SourceIn) / seconds
 			h.RDMAPacketsPerSecond += float64(i.account.DecodeOut) / seconds
@@ -227,6 +252,9 @@ func (a *Agent) Problem(now time.Time) string {
 	var all []string
 	if shipped.Problem != "" {
 		all = append(all, shipped.Problem)
+	}
+	if t := a.asked(); t.Problem != "" {
+		all = append(all, t.Problem)
 	}
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

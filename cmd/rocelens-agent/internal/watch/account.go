@@ -14,8 +14,7 @@ const (
 	DropTruncated   = "decode: truncated"
 	DropUnsupported = "decode: unsupported"
 	DropPause       = "decode: pause frame" // counted of its own, but belongs to no flow
-	DropCopy        = "track: mirror copy"
-	DropNoFlow      = "track: no flow" // damaged, and of no flow that is known
+	DropNoFlow      = "track: no flow"      // damaged, and of no flow that is known
 	DropSpoolFull   = "spool: full"
 	DropSpoolFailed = "spool: disk"
 )
@@ -79,6 +78,5 @@ func (a *Account) observe(t *flow.Totals, counted uint64) {
 		a.Drops[d.reason] = n
 	}
 	a.Drops[DropMalformed] += rest
-	a.Drops[DropCopy] = min(t.MirrorCopies, a.DecodeOut-min(counted, a.DecodeOut))
-	a.Drops[DropNoFlow] = a.DecodeOut - min(counted, a.DecodeOut) - a.Drops[DropCopy]
+	a.Drops[DropNoFlow] = a.DecodeOut - min(counted, a.DecodeOut)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
@@ -20,7 +21,10 @@ const Tier = "af_packet"
 type Options struct {
 	Interface string
 	Interval  time.Duration // intervals end at whole multiples of it since the Unix epoch, so that those of all agents agree
+	Idle      time.Duration // connections are forgotten after so long a silence, when the next interval ends
+	MaxFlows  int           // and before, when there are more; 0 means the default of flow.Config
 	Capture   afpacket.Options
+	Taps      []Tap
 	Logger    *slog.Logger
 }
 
@@ -57,13 +61,20 @@ type Watch struct {
 	total    Account
 	before   Account // at the begin of the interval
 	from     time.Time
+	interval atomic.Int64
+	cuts     []cut     // ends of intervals, those before Idle left out
+	asked    time.Time // when the kernel was last asked what it lost, for the taps
+	told     uint64    // of what it lost, to the taps
+	event    Event
 }
 
 // Open begins to capture, or to wait for an interface that is down. Errors are those of afpacket.Open.
 func Open(o Options, sink Sink) (*Watch, error) {
-	w := &Watch{options: o, sink: sink, from: time.Now(), total: Account{Drops: map[string]uint64{}}}
+	now := time.Now()
+	w := &Watch{options: o, sink: sink, from: now, asked: now, total: Account{Drops: map[string]uint64{}}}
 	w.before = w.total.clone()
-	w.tracker = flow.NewTracker(flow.Config{}, w.flow)
+	w.SetInterval(o.Interval)
+	w.tracker = flow.NewTracker(flow.Config{MaxFlows: o.MaxFlows}, w.flow)
 	source, err := afpacket.Open(o.Interface, o.Capture)
 	switch {
 	case err == nil:
@@ -116,20 +127,25 @@ func (w *Watch) Run(ctx context.Context) error {
 			if next.err == nil {
 				w.observe(next.batch)
 			} else if err := w.lost(next.err); err != nil {
+				w.tracker.Flush()
 				return errors.Join(err, w.report())
 			}
 			empty <- next.batch
-		case <-reopen.C:
+		case now := <-reopen.C:
+			w.tick(now)
 			if w.source == nil && w.open() {
 				go read(w.source, empty, full)
 			}
 		case <-interval.C:
+			w.cut()
 			if err := w.report(); err != nil {
 				return errors.Join(err, w.end(empty, full))
 			}
 			interval.Reset(w.untilEnd())
 		case <-ctx.Done():
-			return errors.Join(w.end(empty, full), w.report())
+			err := w.end(empty, full)
+			w.tracker.Flush()
+			return errors.Join(err, w.report())
 		}
 	}
 }
@@ -140,11 +156,6 @@ func (w *Watch) Close() error {
 		return nil
 	}
 	return w.source.Close()
-}
-
-func (w *Watch) untilEnd() time.Duration {
-	now := time.Now()
-	return now.Truncate(w.options.Interval).Add(w.options.Interval).Sub(now)
 }
 
 // read fills batches until the source ends. It never blocks on full, which holds them all.
@@ -204,6 +215,9 @@ func (w *Watch) open() bool {
 		return false
 	}
 	w.source = source
+	now := time.Now()
+	w.missed(0, now) // while it was down
+	w.asked = now
 	w.options.Logger.Info("the network interface is back", slog.String("interface", w.options.Interface))
 	return true
 }
@@ -229,6 +243,7 @@ func (w *Watch) count() {
 }
 
 func (w *Watch) observe(batch *capture.Batch) {
+	w.attend()
 	for i := range batch.Frames {
 		f := &batch.Frames[i]
 		err := dissector.Decode(f.Data, dissector.Meta{
@@ -239,13 +254,18 @@ func (w *Watch) observe(batch *capture.Batch) {
 		if w.packet.IsRDMA() {
 			icrc = dissector.VerifyICRC(&w.packet)
 		}
-		w.tracker.Observe(&w.packet, err, icrc)
+		o := w.tracker.Observe(&w.packet, err, icrc)
+		if len(w.options.Taps) > 0 {
+			w.event = Event{Frame: f, Packet: &w.packet, Err: err, ICRC: icrc, Observation: o, Tracker: w.tracker}
+			for _, tap := range w.options.Taps {
+				tap.Packet(&w.event)
+			}
+		}
 	}
 }
 
-// report ends an interval.
+// report ends an interval, whose flows have been told.
 func (w *Watch) report() error {
-	w.tracker.Flush()
 	w.count()
 	totals := w.tracker.Totals()
 	w.total.observe(&totals, w.counted)
