@@ -57,6 +57,11 @@ try {
     await packet.getByRole("treeitem", { name: /^AETH/ }).click();
     await packet.getByRole("treeitem", { name: /^PSN/ }).or(packet.getByRole("treeitem", { name: /^Syndrome/ })).first().waitFor();
   });
+  await shoot(browser, service.url, "sequence", 800, async (page) => {
+    await page.goto(`/captures/${shown}/flows/${flow}/sequence`);
+    await page.getByRole("application", { name: /^PSNs from / }).waitFor();
+    await page.getByText("Does what the reference would").waitFor();
+  });
   await shoot(browser, service.url, "sql", 720, async (page) => {
     await page.goto(`/sql?v=1&sql=${encodeURIComponent(SQL)}`);
     await page.getByText(/rows read/).waitFor();

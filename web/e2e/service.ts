@@ -8,6 +8,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const REPOSITORY = resolve(import.meta.dirname, "../..");
 const BINARY = process.env["ROCELENS_BINARY"] ?? join(REPOSITORY, "bin/rocelens");
+/** With which agents send their rows to a service that is started here. */
+export const INGEST_TOKEN = "a token of the end-to-end tests";
 const READY_MS = 90_000;
 const STOP_MS = 20_000;
 const POLL_MS = 100;
@@ -58,6 +60,7 @@ export async function startService(): Promise<Service> {
   let output = "";
   const child = spawn(BINARY, ["serve", "--listen", `127.0.0.1:${port}`, "--data", data], {
     cwd: REPOSITORY,
+    env: { ...process.env, ROCELENS_INGEST_TOKEN: INGEST_TOKEN },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const keep = (chunk: Buffer): void => {

@@ -26,6 +26,19 @@ export const serviceQuery = queryOptions({
   refetchInterval: (query) => (query.state.status === "error" ? 3_000 : 30_000),
 });
 
+/** Live views bring what is newer. */
+export const agentsQuery = queryOptions({
+  queryKey: ["agents", "list"],
+  queryFn: ({ signal }) => unwrap(client.GET("/agents", { signal, params: { query: { limit: 10_000 } } })),
+  refetchInterval: OTHERS_INTERVAL_MS,
+});
+
+export const agentQuery = (id: string, intervals: number) =>
+  queryOptions({
+    queryKey: ["agents", "one", id],
+    queryFn: ({ signal }) => unwrap(client.GET("/agents/{agent_id}", { signal, params: { path: { agent_id: id }, query: { intervals } } })),
+  });
+
 export const capturesQuery = infiniteQueryOptions({
   queryKey: captureKeys.list,
   initialPageParam: undefined as string | undefined,

@@ -369,6 +369,158 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{capture_id}/merges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        /** Merges that the capture has part in, as the first or the second; the newest first */
+        get: operations["listMerges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/merges/{with_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        /** How far a merge is, and what the two captures tell together */
+        get: operations["getMerge"];
+        put?: never;
+        /**
+         * Merge two captures of the same traffic from two points of its path
+         * @description The capture of the path is the first, and times are by its clock. Merges wait in line, one runs at a time, and what came of one
+         *     is kept until one of its captures is deleted. One that is under way or done is answered as it is; one that failed begins anew.
+         */
+        post: operations["beginMerge"];
+        /** Stop a merge, or forget what came of it */
+        delete: operations["deleteMerge"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/merges/{with_id}/directions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        /** What went each way between the points: losses, delays, what a capture missed */
+        get: operations["listMergeDirections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/merges/{with_id}/packets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        /** Packets that one capture has alone, and what became of them */
+        get: operations["listMergePackets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/merges/{with_id}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        /** What came of each rule: by either capture alone, and by what both have together */
+        get: operations["listMergeRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{capture_id}/merges/{with_id}/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        /** Places where connections diverge, or may, by what both captures have together; the gravest first */
+        get: operations["listMergeFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Two captures, or two connections, side by side
+         * @description Each side is a whole capture, or, with a flow, the connection of that flow. Both sides may be of one capture when they are two connections.
+         *     What a side cannot tell is null and never compared. Figures are what was captured, so captures that differ in place or length
+         *     differ in counts, too: compare rates and shares then.
+         */
+        get: operations["getDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures/{capture_id}/flows/{flow_id}/paths/{path_id}/series": {
         parameters: {
             query?: never;
@@ -442,6 +594,129 @@ export interface paths {
         get: operations["getPacket"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Agents, how they are and when they were last heard of, by the names of their hosts */
+        get: operations["listAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All agents and the busiest flows that they see, as they report
+         * @description A stream of server-sent events. Each event is named `agents`, and its data is a document as AgentsEvent describes it. The first
+         *     comes at once, and says how things stand; a client that reconnects with Last-Event-ID gets what it has missed of the last minute. Lines that begin
+         *     with a colon are signs of life.
+         */
+        get: operations["watchAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        /** One agent, and the account of its interfaces for the newest intervals */
+        get: operations["getAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent_id}/flows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        /** Flows that an agent saw in its newest intervals, the busiest first */
+        get: operations["listAgentFlows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent_id}/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * One agent and the busiest flows that it sees, as it reports
+         * @description A stream of server-sent events, as that of all agents.
+         */
+        get: operations["watchAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ingest/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store rows of an agent that does not reach the database
+         * @description For rocelens-agent, with `Authorization: Bearer TOKEN`; off unless the service was started with a token. The body is a number
+         *     of batches as they lie in the agent's spool, each behind its 16-byte ID, a byte of flags (1: it may have been sent before),
+         *     its length and a CRC-32C (4 bytes each, the lowest first; the checksum is of all but itself). The answer comes when the
+         *     rows of all are stored, each once, however often a batch is sent. After 400 nothing is stored; 409 says that the service
+         *     is of an earlier release than the agent; after 503, or no answer, batches are sent again with the flag.
+         */
+        post: operations["ingestBatches"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1179,6 +1454,376 @@ export interface components {
              */
             vantage_at: number | null;
         };
+        /** @description Two captures of the same traffic, merged. The fields of its result are those of docs/replay.md. */
+        Merge: {
+            first: components["schemas"]["MergedCapture"];
+            second: components["schemas"]["MergedCapture"];
+            /** @enum {string} */
+            status: "queued" | "running" | "done" | "failed";
+            /** @description one sentence on why it failed, such as that the captures have no packet in common */
+            message: string | null;
+            /** @description null when it has ended */
+            progress: components["schemas"]["MergeProgress"] | null;
+            /**
+             * Format: date-time
+             * @description when it was asked for
+             */
+            began_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            /** @description null until it is done */
+            result: components["schemas"]["MergeResult"] | null;
+        };
+        MergedCapture: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        MergeProgress: {
+            /**
+             * @description each reads both captures from their beginning to their end; judging is left out where both together tell no more
+             * @enum {string}
+             */
+            phase: "queued" | "aligning" | "pairing" | "judging";
+            /**
+             * Format: int64
+             * @description read so far
+             */
+            packets: number;
+            /**
+             * Format: int64
+             * @description to be read in all
+             */
+            packets_total: number;
+            /** Format: double */
+            packets_per_second: number;
+            /** Format: double */
+            seconds_left: number | null;
+        };
+        MergeList: {
+            merges: components["schemas"]["Merge"][];
+        };
+        /** @description What two captures tell together. In pairs, the first capture comes first. */
+        MergeResult: {
+            /** @description one for each stretch between settings of a clock */
+            clock: components["schemas"]["ClockPiece"][];
+            /** @description of connections, in each capture */
+            packets: number[];
+            /** Format: int64 */
+            packets_at_both: number;
+            /** @description proved to be missed by each capture, though they passed it */
+            missed_by: number[];
+            /**
+             * Format: int64
+             * @description of directions beyond what is kept apart
+             */
+            unjudged_packets: number;
+            /**
+             * Format: int64
+             * @description how long a packet waited for its counterpart
+             */
+            window_ns: number;
+            /** Format: int64 */
+            directions: number;
+            /**
+             * Format: int64
+             * @description of which both captures have packets
+             */
+            directions_at_both: number;
+            together: components["schemas"]["MergeTogether"];
+        };
+        /** @description The connections held against the reference once more, by the first capture filled up with packets that only the second has */
+        MergeTogether: {
+            judged: boolean;
+            /** @description one sentence on why not */
+            reason: string | null;
+            /**
+             * Format: int64
+             * @description packets of the second capture that the first has not
+             */
+            filled_in: number;
+            /**
+             * Format: int64
+             * @description packets of the second capture that are not filled in, since their identity or place is not certain
+             */
+            left_out: number;
+            /**
+             * Format: int64
+             * @description rules of connections that a capture alone leaves undetermined in places, and both together in none
+             */
+            decided: number;
+        };
+        ClockPiece: {
+            /** Format: date-time */
+            time: string;
+            /** @description what the second clock shows more at that time */
+            offset_ns: string;
+            /** @description null when all packets went one way and the offset is only a bound */
+            offset_doubt_ns: string | null;
+            /** Format: double */
+            drift_ppm: number | null;
+            /** Format: double */
+            drift_doubt_ppm: number | null;
+            /**
+             * Format: int64
+             * @description that it rests on
+             */
+            packets: number;
+            /**
+             * Format: int64
+             * @description left out
+             */
+            contradicting_packets: number;
+        };
+        /**
+         * @description lost: between the points; missed: by the other capture, whose point it passed
+         * @enum {string}
+         */
+        MergeFate: "lost" | "missed" | "undetermined";
+        /** @description What went one way between the points; of MetaRoCE, on one path. What depends on the order of the points is null when that is unknown. */
+        MergeDirection: {
+            /** @description the same in both captures */
+            flow_id: string;
+            reverse_flow_id: string | null;
+            source: string;
+            destination: components["schemas"]["End"];
+            /** @description of MetaRoCE */
+            path: number | null;
+            /** @description congestion notifications, which are of another class of traffic */
+            cnps: boolean;
+            /** @enum {string} */
+            order: "unknown" | "first, then second" | "second, then first" | "the same point";
+            /** Format: int64 */
+            packets_at_both: number;
+            /** Format: int64 */
+            lost_between_min: number | null;
+            /** Format: int64 */
+            lost_between_max: number | null;
+            /**
+             * Format: int64
+             * @description asked for again, and seen by neither
+             */
+            lost_before: number;
+            /**
+             * Format: int64
+             * @description lost or late behind both points
+             */
+            lost_behind: number | null;
+            missed_by: number[];
+            undetermined_only_at: number[];
+            /** @description the other capture was not running, or a clock was being set */
+            outside_only_at: number[];
+            /** Format: int64 */
+            reordered: number;
+            /** Format: int64 */
+            ce_marked_between: number | null;
+            /**
+             * Format: int64
+             * @description ICRC right at the first point and wrong at the second
+             */
+            damaged_between: number | null;
+            delay_ns: components["schemas"]["MergeDelay"] | null;
+        };
+        /** @description Time between the points. All share the doubt of the clock's offset, so that one may be below 0. */
+        MergeDelay: {
+            /** Format: int64 */
+            packets: number;
+            /** Format: int64 */
+            min: number;
+            /** Format: int64 */
+            p50: number;
+            /** Format: int64 */
+            p99: number;
+            /** Format: int64 */
+            max: number;
+        };
+        MergeDirectionList: {
+            directions: components["schemas"]["MergeDirection"][];
+            /**
+             * Format: int64
+             * @description directions that match
+             */
+            total: number;
+        };
+        MergePacket: {
+            flow_id: string;
+            path: number | null;
+            cnps: boolean;
+            /** @description that has it: 0 the first, 1 the second */
+            capture: number;
+            /**
+             * Format: int64
+             * @description its number there
+             */
+            packet: number;
+            /** Format: int64 */
+            psn: number;
+            fate: components["schemas"]["MergeFate"];
+        };
+        MergePacketList: {
+            packets: components["schemas"]["MergePacket"][];
+            /**
+             * Format: int64
+             * @description packets that match, of those that are named: at most 4,096 of a direction
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description packets that one capture has alone, of whatever fate, with those that are not named
+             */
+            counted: number;
+        };
+        MergeTally: {
+            /** Format: int64 */
+            diverges: number;
+            /** Format: int64 */
+            undetermined: number;
+            /** Format: int64 */
+            conforms: number;
+        };
+        /** @description A rule of docs/replay-rules.md. Null: it did not apply to what was captured. */
+        MergeRule: {
+            rule: string;
+            title: string;
+            severity: components["schemas"]["Severity"];
+            source: string;
+            next: string;
+            first: components["schemas"]["MergeTally"] | null;
+            second: components["schemas"]["MergeTally"] | null;
+            /** @description null, too, when both together were not judged */
+            together: components["schemas"]["MergeTally"] | null;
+            /**
+             * Format: int64
+             * @description connections that a capture alone leaves undetermined in places, and both together in none
+             */
+            decided: number;
+        };
+        MergeRuleList: {
+            rules: components["schemas"]["MergeRule"][];
+        };
+        MergeProof: {
+            /** @description 0 the first, 1 the second */
+            capture: number;
+            /**
+             * Format: int64
+             * @description its number there
+             */
+            packet: number;
+        };
+        MergeFinding: {
+            connection_id: string;
+            rule: string;
+            severity: components["schemas"]["Severity"];
+            verdict: components["schemas"]["FoundVerdict"];
+            /** @description who did it */
+            address: string;
+            /** Format: int64 */
+            qp: number | null;
+            path_id: number | null;
+            /**
+             * Format: date-time
+             * @description by the first capture's clock
+             */
+            time: string | null;
+            /** @description that prove it, in the order in which they make the point */
+            packets: components["schemas"]["MergeProof"][];
+            expected: string;
+            seen: string;
+            sentence: string;
+            source: string;
+            next: string;
+        };
+        MergeFindingList: {
+            findings: components["schemas"]["MergeFinding"][];
+            /**
+             * Format: int64
+             * @description those that match, of at most 16 a rule and connection
+             */
+            total: number;
+        };
+        /** @description Two captures or connections side by side. The figures are described in docs/json.md. */
+        Diff: {
+            a: components["schemas"]["DiffSide"];
+            b: components["schemas"]["DiffSide"];
+            /** @description always the same, in the same order */
+            figures: components["schemas"]["DiffFigure"][];
+            /** @description those that applied to either side; those in which the sides differ first */
+            rules: components["schemas"]["DiffRule"][];
+            /** @description sentences on what keeps the sides from being compared */
+            notes: string[];
+        };
+        DiffSide: {
+            /** Format: uuid */
+            capture_id: string;
+            name: string;
+            /** @description null when the side is a whole capture */
+            connection_id: string | null;
+            /** @description of that connection; none of a whole capture */
+            ends: components["schemas"]["End"][];
+            /** Format: int64 */
+            flows: number;
+            /** Format: int64 */
+            connections: number;
+        };
+        /** @enum {string} */
+        DiffGroup: "traffic" | "rate" | "loss" | "congestion" | "latency" | "waits" | "verdicts";
+        /**
+         * @description share: 0 to 1
+         * @enum {string}
+         */
+        DiffUnit: "count" | "bytes" | "ns" | "bit/s" | "1/s" | "share";
+        DiffFigure: {
+            /** @description its name in docs/json.md */
+            figure: string;
+            /** @description for people */
+            title: string;
+            group: components["schemas"]["DiffGroup"];
+            unit: components["schemas"]["DiffUnit"];
+            /** @enum {string} */
+            better: "higher" | "lower" | "neither";
+            /**
+             * Format: double
+             * @description null when the side cannot tell
+             */
+            a: number | null;
+            /** Format: double */
+            b: number | null;
+            /**
+             * Format: double
+             * @description b less a; null unless both are known
+             */
+            change: number | null;
+            /**
+             * Format: double
+             * @description change by a, 0.1 is 10 % more; null when a is 0, too
+             */
+            change_share: number | null;
+            /** @description one sentence on why a side cannot tell */
+            unknown: string | null;
+        };
+        DiffRule: {
+            rule: string;
+            title: string;
+            severity: components["schemas"]["Severity"];
+            /** @description null when the rule did not apply */
+            a: components["schemas"]["DiffTally"] | null;
+            b: components["schemas"]["DiffTally"] | null;
+        };
+        DiffTally: {
+            /** Format: int64 */
+            diverges: number;
+            /** Format: int64 */
+            undetermined: number;
+            /** Format: int64 */
+            conforms: number;
+            /**
+             * Format: int64
+             * @description connections that it applied to
+             */
+            connections: number;
+            /** Format: int64 */
+            diverging_connections: number;
+        };
         End: {
             address: string;
             /**
@@ -1608,6 +2253,299 @@ export interface components {
                 comment: string;
             }[];
         };
+        /**
+         * @description ok; problem: it says of itself that something is wrong; silent: nothing was heard of it for three of its intervals, and 15 s at least
+         * @enum {string}
+         */
+        AgentState: "ok" | "problem" | "silent";
+        /** @description What an agent said of itself in its newest heartbeat. Rates are those of its last interval. */
+        Agent: {
+            /** Format: uuid */
+            id: string;
+            host: string;
+            version: string;
+            kernel: string;
+            architecture: string;
+            /**
+             * Format: uuid
+             * @description its process, another one after each start
+             */
+            run: string;
+            /** Format: date-time */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description by the agent's clock
+             */
+            heartbeat_at: string;
+            /**
+             * Format: date-time
+             * @description when the heartbeat arrived, by the database's clock
+             */
+            heard_at: string;
+            /**
+             * Format: double
+             * @description since the heartbeat arrived
+             */
+            silent_seconds: number;
+            state: components["schemas"]["AgentState"];
+            /** @description what is wrong in its own words */
+            problem: string | null;
+            /** Format: double */
+            interval_seconds: number;
+            interfaces: components["schemas"]["AgentInterface"][];
+            /** Format: double */
+            packets_per_second: number;
+            /** Format: double */
+            rdma_packets_per_second: number;
+            /** Format: double */
+            bits_per_second: number;
+            /** @description packets lost since its start, by stage and reason */
+            drops: {
+                [key: string]: number;
+            };
+            spool: components["schemas"]["AgentSpool"];
+            /**
+             * Format: double
+             * @description age of the oldest rows that wait on its disk
+             */
+            lag_seconds: number;
+            /** Format: int64 */
+            shipped_rows: number;
+            /**
+             * Format: int64
+             * @description rows that could not be stored
+             */
+            refused_rows: number;
+            /**
+             * Format: int64
+             * @description tries to store that failed
+             */
+            failures: number;
+        };
+        AgentInterface: {
+            name: string;
+            /** @description how it captures */
+            tier: string;
+            /** @description whether it can be captured on */
+            up: boolean;
+        };
+        /** @description What waits on the agent's disk. */
+        AgentSpool: {
+            /** Format: int64 */
+            rows: number;
+            /** Format: int64 */
+            batches: number;
+            /**
+             * Format: int64
+             * @description on disk
+             */
+            bytes: number;
+            /** Format: int64 */
+            limit_bytes: number;
+            /**
+             * Format: int64
+             * @description cut off behind the last batch when it started: it had been killed while it wrote
+             */
+            torn_bytes: number;
+            /**
+             * Format: int64
+             * @description batches that its disk damaged
+             */
+            damaged: number;
+        };
+        AgentList: {
+            agents: components["schemas"]["Agent"][];
+            /** Format: int64 */
+            total: number;
+        };
+        /**
+         * @description The ledger of an interface for one interval. At each stage what came in is what went on, and the drops that begin with the
+         *     stage's name: source_in is source_out, source_held (less what was held before) and "source:", source_out is decode_out and
+         *     "decode:", decode_out is track_out and "track:", track_out is spool_out and "spool:".
+         */
+        AgentAccount: {
+            /** Format: uuid */
+            agent_id: string;
+            host: string;
+            interface: string;
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            tier: string;
+            up: boolean;
+            /**
+             * Format: int64
+             * @description packets that the capture lost
+             */
+            missed: number;
+            /**
+             * Format: int64
+             * @description packets that the interface itself counted
+             */
+            interface_packets: number | null;
+            /**
+             * Format: int64
+             * @description packets that it lost before anybody could capture them
+             */
+            interface_dropped: number | null;
+            /**
+             * Format: int64
+             * @description packets that reached the capture
+             */
+            source_in: number;
+            /** Format: int64 */
+            source_out: number;
+            /**
+             * Format: int64
+             * @description packets in its ring at the end
+             */
+            source_held: number;
+            /**
+             * Format: int64
+             * @description packets of RDMA
+             */
+            decode_out: number;
+            /**
+             * Format: int64
+             * @description packets that the rows count
+             */
+            track_out: number;
+            /**
+             * Format: int64
+             * @description packets of the rows that got on disk
+             */
+            spool_out: number;
+            drops: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description on the wire of source_out
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description of decode_out
+             */
+            rdma_bytes: number;
+            /** Format: int64 */
+            flow_rows: number;
+            /** Format: int64 */
+            path_rows: number;
+            /** Format: int64 */
+            spooled_rows: number;
+        };
+        AgentDetail: {
+            agent: components["schemas"]["Agent"];
+            /** @description the newest first */
+            accounts: components["schemas"]["AgentAccount"][];
+        };
+        /**
+         * @default bytes
+         * @enum {string}
+         */
+        AgentFlowSort: "bytes" | "packets" | "messages" | "retransmitted" | "out_of_order" | "missing_psns" | "naks" | "rnr_naks" | "cnps" | "ce_marked" | "source" | "destination" | "destination_qp" | "interface" | "service";
+        /** @description One direction of a connection as an agent saw it on an interface. Counts that cannot be told are null. */
+        AgentFlow: {
+            /** Format: uuid */
+            agent_id: string;
+            host: string;
+            interface: string;
+            /**
+             * Format: date-time
+             * @description begin of the first interval that has packets of it
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description end of the last
+             */
+            to: string;
+            id: string;
+            /** @description the same for both directions of a connection once they are paired */
+            connection_id: string;
+            protocol: string;
+            service: string;
+            application: string | null;
+            source: string;
+            destination: string;
+            /** Format: int64 */
+            source_qp: number | null;
+            /** Format: int64 */
+            destination_qp: number;
+            /** Format: int64 */
+            packets: number;
+            /**
+             * Format: int64
+             * @description on the wire
+             */
+            bytes: number;
+            /** Format: int64 */
+            payload_bytes: number;
+            /**
+             * Format: double
+             * @description on the wire from from to to
+             */
+            bits_per_second: number;
+            /** Format: double */
+            packets_per_second: number;
+            /** Format: int64 */
+            messages: number | null;
+            /** Format: int64 */
+            retransmitted: number | null;
+            /** Format: int64 */
+            out_of_order: number | null;
+            /** Format: int64 */
+            missing_psns: number | null;
+            /** Format: int64 */
+            acks: number;
+            /** Format: int64 */
+            naks: number;
+            /** Format: int64 */
+            rnr_naks: number;
+            /** Format: int64 */
+            cnps: number;
+            /** Format: int64 */
+            ce_marked: number | null;
+            /** Format: int64 */
+            icrc_bad: number;
+            /**
+             * Format: int64
+             * @description packets that the capture lost on the interface meanwhile; gaps may then not be the network's
+             */
+            missed: number;
+        };
+        AgentFlowList: {
+            flows: components["schemas"]["AgentFlow"][];
+            /**
+             * Format: int64
+             * @description flows that match
+             */
+            total: number;
+            /**
+             * Format: date-time
+             * @description begin of the intervals that are summed up; null when there are none
+             */
+            from: string | null;
+            /** Format: date-time */
+            to: string | null;
+        };
+        /** @description The data of an event of a live view. */
+        AgentsEvent: {
+            /**
+             * Format: date-time
+             * @description when the database was asked
+             */
+            at: string;
+            /** @description all agents, or the one */
+            agents: components["schemas"]["Agent"][];
+            /** @description intervals that are new, in the order of their ends; in the first event the newest of each interface */
+            accounts: components["schemas"]["AgentAccount"][];
+            /** @description the busiest flows of the newest intervals */
+            flows: components["schemas"]["AgentFlow"][];
+        };
         Service: {
             version: string;
             clickhouse_version: string;
@@ -1638,7 +2576,12 @@ export interface components {
     parameters: {
         CaptureID: string;
         FlowID: string;
+        /** @description the second capture */
+        WithID: string;
         DivergenceID: string;
+        AgentID: string;
+        /** @description ID of the last event that the client has got */
+        LastEventID: string;
         /** @description Only those of this flow */
         OfFlow: string;
         /** @description With flow_id, the other direction of the connection too */
@@ -2290,6 +3233,268 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listMerges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The merges */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getMerge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The merge */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Merge"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginMerge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is under way, or done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Merge"];
+                };
+            };
+            /** @description Queued */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Merge"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteMerge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMergeDirections: {
+        parameters: {
+            query?: {
+                /** @description Only those of this flow */
+                flow_id?: components["parameters"]["OfFlow"];
+                /** @description both: only those of which both captures have packets */
+                seen?: "all" | "both";
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of directions, the two of a connection one after the other */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeDirectionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMergePackets: {
+        parameters: {
+            query?: {
+                /** @description Only those of this flow */
+                flow_id?: components["parameters"]["OfFlow"];
+                /** @description Only those with this fate */
+                fate?: components["schemas"]["MergeFate"];
+                /** @description Only those of one capture: 0 the first, 1 the second */
+                capture?: number;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of packets, by direction */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergePacketList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMergeRules: {
+        parameters: {
+            query?: {
+                /** @description Of one connection */
+                connection_id?: string;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules that applied; those that something diverges from first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeRuleList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMergeFindings: {
+        parameters: {
+            query?: {
+                /** @description Of one rule, by its ID in docs/replay-rules.md */
+                rule?: string;
+                verdict?: components["schemas"]["FoundVerdict"];
+                /** @description Of one connection */
+                connection_id?: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+                /** @description the second capture */
+                with_id: components["parameters"]["WithID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of findings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeFindingList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDiff: {
+        parameters: {
+            query: {
+                /** @description Capture of the first side */
+                a: string;
+                /** @description Capture of the second side */
+                b: string;
+                /** @description Only the connection of this flow of the first capture */
+                flow_a?: string;
+                /** @description Only the connection of this flow of the second capture */
+                flow_b?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Figures and rules side by side */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getPathSeries: {
         parameters: {
             query?: {
@@ -2405,6 +3610,163 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PacketDetail"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAgents: {
+        parameters: {
+            query?: {
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of agents */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    watchAgents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ID of the last event that the client has got */
+                "Last-Event-ID"?: components["parameters"]["LastEventID"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, until the client leaves or the service stops */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAgent: {
+        parameters: {
+            query?: {
+                /** @description How many of each interface */
+                intervals?: number;
+            };
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAgentFlows: {
+        parameters: {
+            query?: {
+                /** @description How many of the newest intervals are summed up */
+                intervals?: number;
+                /** @description Only those of one interface */
+                interface?: string;
+                sort?: components["schemas"]["AgentFlowSort"];
+                order?: "asc" | "desc";
+                /** @description Words that must all match, as those of the flows of a capture */
+                filter?: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of flows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentFlowList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    watchAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ID of the last event that the client has got */
+                "Last-Event-ID"?: components["parameters"]["LastEventID"];
+            };
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, until the client leaves or the service stops */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    ingestBatches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Stored */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -6,6 +6,7 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
     title: "Everywhere",
     keys: [
       [["g", "c"], "Go to captures"],
+      [["g", "a"], "Go to agents"],
       [["g", "s"], "Go to SQL"],
       [["/"], "Focus the filter"],
       [["?"], "This sheet"],
@@ -28,6 +29,18 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
       [["Shift", "→"], "Mark a span"],
       [["Enter"], "Zoom into the span"],
       [["Esc"], "Show the whole"],
+    ],
+  },
+  {
+    title: "Sequence graph",
+    keys: [
+      [["+", "−"], "Zoom in, out, as ↑ ↓"],
+      [["→", "←"], "Later, earlier"],
+      [["PgDn", "PgUp"], "A window later, earlier"],
+      [["0"], "Show all"],
+      [[",", "."], "Previous, next packet"],
+      [["Enter"], "Open the packet"],
+      [["Shift", "Drag"], "Zoom into a span"],
     ],
   },
   {

@@ -44,6 +44,7 @@ export function Shell() {
   });
   useGlobalKeys({
     goCaptures: () => void navigate({ to: "/" }),
+    goAgents: () => void navigate({ to: "/agents" }),
     goSql: () => void navigate({ to: "/sql" }),
     toggleHelp: () => setHelp((open) => !open),
   });
@@ -60,6 +61,9 @@ export function Shell() {
         <nav className={classes.nav} aria-label="Main">
           <Link to="/" className={classes.link} data-active={inCaptures || undefined}>
             Captures
+          </Link>
+          <Link to="/agents" className={classes.link} activeProps={{ "data-active": true }}>
+            Agents
           </Link>
           <Link to="/sql" className={classes.link} activeProps={{ "data-active": true }}>
             SQL

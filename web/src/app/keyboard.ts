@@ -16,14 +16,16 @@ const SEQUENCE_MS = 1_200;
 
 export interface GlobalKeys {
   goCaptures: () => void;
+  goAgents: () => void;
   goSql: () => void;
   toggleHelp: () => void;
 }
 
-/** Keys that work on every page: g c, g s, ?, / and, for the list of the page, j and k. */
+/** Keys that work on every page: g c, g a, g s, ?, / and, for the list of the page, j and k. */
 export function useGlobalKeys(keys: GlobalKeys): void {
   const act = useEffectEvent((key: string, afterG: boolean): boolean => {
     if (afterG && key === "c") keys.goCaptures();
+    else if (afterG && key === "a") keys.goAgents();
     else if (afterG && key === "s") keys.goSql();
     else if (key === "?") keys.toggleHelp();
     else if (key === "/") return focusFilter();

@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { CapturesPage } from "../features/captures/CapturesPage";
 import { decodeState, formatQuery, parseQuery } from "../lib/urlState";
-import { captureSchema, capturesSchema, divergenceSchema, packetsSchema, pathsSchema, querySchema, replaySchema, sequenceSchema, streamsSchema } from "../lib/viewState";
+import { captureSchema, capturesSchema, diffSchema, divergenceSchema, mergeSchema, packetsSchema, pathsSchema, querySchema, replaySchema, secondSchema, sequenceSchema, streamsSchema } from "../lib/viewState";
 import { NotFound, PageError, PagePending } from "./PageStates";
 import { Shell } from "./Shell";
 
@@ -68,6 +68,27 @@ const divergenceRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/replay/DivergencePage"), "DivergencePage"),
 });
 
+const secondRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/merge",
+  validateSearch: (raw) => decodeState(secondSchema, raw),
+  component: lazyRouteComponent(() => import("../features/merge/SecondPage"), "SecondPage"),
+});
+
+const mergeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/captures/$captureId/merge/$withId",
+  validateSearch: (raw) => decodeState(mergeSchema, raw),
+  component: lazyRouteComponent(() => import("../features/merge/MergePage"), "MergePage"),
+});
+
+const diffRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/diff",
+  validateSearch: (raw) => decodeState(diffSchema, raw),
+  component: lazyRouteComponent(() => import("../features/diff/DiffPage"), "DiffPage"),
+});
+
 const flowPathsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/captures/$captureId/flows/$flowId/paths",
@@ -89,6 +110,18 @@ const flowSequenceRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/sequence/SequencePage"), "SequencePage"),
 });
 
+const agentsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/agents",
+  component: lazyRouteComponent(() => import("../features/agents/AgentsPage"), "AgentsPage"),
+});
+
+const agentRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/agents/$agentId",
+  component: lazyRouteComponent(() => import("../features/agents/AgentPage"), "AgentPage"),
+});
+
 const queryRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sql",
@@ -104,10 +137,15 @@ const routeTree = rootRoute.addChildren([
   streamsRoute,
   replayRoute,
   divergenceRoute,
+  secondRoute,
+  mergeRoute,
+  diffRoute,
   flowRoute,
   flowPathsRoute,
   flowStreamsRoute,
   flowSequenceRoute,
+  agentsRoute,
+  agentRoute,
   queryRoute,
 ]);
 

@@ -5,6 +5,8 @@ import classes from "./Page.module.css";
 export interface Crumb {
   label: string;
   captureId?: string;
+  /** Another page than that of all captures. */
+  to?: "/agents";
 }
 
 interface Props {
@@ -33,7 +35,7 @@ export function Page({ documentTitle, title, crumbs, aside, actions, children }:
                       {crumb.label}
                     </Link>
                   ) : (
-                    <Link to="/">{crumb.label}</Link>
+                    <Link to={crumb.to ?? "/"}>{crumb.label}</Link>
                   )}
                   <span aria-hidden> / </span>
                 </span>

@@ -217,6 +217,48 @@ export const sequenceSchema: Schema<SequenceState> = {
   hide: pattern(/^[a-z]+(,[a-z]+)*$/),
 };
 
+const uuid = pattern(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+const flowId = pattern(/^\d{1,20}$/);
+
+export interface SecondState {
+  /** Flow whose connection is looked for in other captures. */
+  flow?: string | undefined;
+  filter?: string | undefined;
+}
+export const secondSchema: Schema<SecondState> = { flow: flowId, filter: text(200) };
+
+export const MERGE_VIEWS = ["packets", "rules"] as const;
+export const FATES = ["lost", "missed", "undetermined"] as const;
+
+export interface MergeState {
+  /** What is listed; directions when not given. */
+  view?: (typeof MERGE_VIEWS)[number] | undefined;
+  /** Only directions and packets of this flow. */
+  flow?: string | undefined;
+  /** Only packets with this fate. */
+  fate?: (typeof FATES)[number] | undefined;
+  /** Only packets of the first (0) or the second (1) capture. */
+  capture?: "0" | "1" | undefined;
+  /** Rule of which the places are listed. */
+  rule?: string | undefined;
+}
+export const mergeSchema: Schema<MergeState> = {
+  view: oneOf(MERGE_VIEWS),
+  flow: flowId,
+  fate: oneOf(FATES),
+  capture: oneOf(["0", "1"]),
+  rule: replaySchema.rule,
+};
+
+export interface DiffState {
+  /** Captures of the two sides, and flows whose connections alone are compared. */
+  a?: string | undefined;
+  b?: string | undefined;
+  flow_a?: string | undefined;
+  flow_b?: string | undefined;
+}
+export const diffSchema: Schema<DiffState> = { a: uuid, b: uuid, flow_a: flowId, flow_b: flowId };
+
 export interface QueryState {
   sql?: string | undefined;
 }

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
-import { IconDots, IconDownload, IconList, IconPlayerStop, IconRefresh, IconRoute, IconScale, IconStack2, IconTrash } from "@tabler/icons-react";
+import { IconArrowsDiff, IconArrowsJoin, IconDots, IconDownload, IconList, IconPlayerStop, IconRefresh, IconRoute, IconScale, IconStack2, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -150,6 +150,16 @@ export function CapturePage() {
                 <Menu.Item leftSection={<IconRefresh size={15} />} onClick={() => again.mutate(captureId)}>
                   Analyse again
                 </Menu.Item>
+              )}
+              {capture.analyzed && !running && (
+                <>
+                  <Menu.Item leftSection={<IconArrowsJoin size={15} />} renderRoot={(props) => <Link to="/captures/$captureId/merge" params={{ captureId }} search={{}} {...props} />}>
+                    Merge: seen at another point …
+                  </Menu.Item>
+                  <Menu.Item leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link to="/diff" search={{ a: captureId }} {...props} />}>
+                    Diff with …
+                  </Menu.Item>
+                </>
               )}
               <Menu.Item component="a" href={`${API_BASE}/captures/${captureId}/file`} leftSection={<IconDownload size={15} />}>
                 Download the file

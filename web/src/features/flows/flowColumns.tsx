@@ -1,4 +1,5 @@
 import { Tooltip } from "@mantine/core";
+import { IconChartDots } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Flow } from "../../api/types";
@@ -194,6 +195,24 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
         ) : (
           <Unknown why={flow.pairing === "datagram" ? "datagrams belong to no connection" : UNPAIRED} />
         ),
+    },
+    {
+      id: "sequence",
+      header: "PSN",
+      title: "The graph of its PSNs over time",
+      width: 44,
+      align: "center",
+      cell: (flow) => (
+        <Link
+          to="/captures/$captureId/flows/$flowId/sequence"
+          params={{ captureId, flowId: flow.id }}
+          className={classes.sequence}
+          aria-label={`PSNs over time from ${flow.source} to ${flow.destination}`}
+          title="PSNs over time"
+        >
+          <IconChartDots size={15} stroke={1.6} aria-hidden />
+        </Link>
+      ),
     },
     { id: "service", header: "Type", title: "Transport service", width: longest.service > 4 ? 92 : 48, cell: (flow) => flow.service },
     { id: "protocol", header: "Protocol", width: 74, cell: (flow) => flow.protocol },

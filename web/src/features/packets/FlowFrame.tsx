@@ -88,7 +88,17 @@ export function FlowFrame({ captureId, flowId, tab, actions, children }: Props) 
           </span>
         )
       }
-      actions={actions}
+      actions={
+        <>
+          <Link to="/captures/$captureId/merge" params={{ captureId }} search={{ flow: flow.data.id }} title="Merge with a capture of another point of its path">
+            Seen at another point …
+          </Link>
+          <Link to="/diff" search={{ a: captureId, flow_a: flow.data.id }} title="Side by side with another connection">
+            Diff with …
+          </Link>
+          {actions}
+        </>
+      }
     >
       <FlowFigures captureId={captureId} flow={flow.data} reverse={reverse.data} to={TABS[tab]} />
       <ConnectionReplay captureId={captureId} flowId={flow.data.id} />

@@ -7,7 +7,7 @@ import { useMemo, useState, type KeyboardEvent } from "react";
 import type { ConnectionPacket, DivergenceDetail, Surroundings } from "../../api/types";
 import { formatDuration, formatHex } from "../../lib/format";
 import { ARROWS, Head, pathColor, type ArrowStyle } from "./arrows";
-import { labelOf, layOut, type Rung } from "./ladder";
+import { labelOf, layOut, nameOf, type Rung } from "./ladder";
 import classes from "./LadderDiagram.module.css";
 
 const NARROW = 620;
@@ -17,16 +17,6 @@ function colorOf({ packet, kind }: ConnectionPacket): string {
   const path = packet.metaroce?.path_id;
   if (path !== undefined && kind !== "nak" && kind !== "rnr") return pathColor(path);
   return packet.flags.includes("retransmitted") ? "var(--rl-retransmitted)" : own;
-}
-
-function describe({ packet, kind, proof }: ConnectionPacket, since: bigint | undefined): string {
-  const parts = [`Packet ${packet.number}`, packet.info, `${packet.source} to ${packet.destination}`];
-  if (since !== undefined) parts.push(`after ${formatDuration(since)}`);
-  if (kind !== "other") parts.push(ARROWS[kind].label);
-  if (packet.flags.includes("retransmitted")) parts.push("sent again");
-  if (packet.flags.includes("ce")) parts.push("marked CE");
-  if (proof !== null) parts.push(`proof ${proof}`);
-  return parts.join(", ");
 }
 
 interface ArrowProps {
@@ -62,7 +52,7 @@ function Arrow({ rung, x, left, width, short, href, onOpen, onShow }: ArrowProps
       data-proof={of.proof ?? undefined}
       data-again={again || undefined}
       data-ce={marked || undefined}
-      aria-label={describe(of, since)}
+      aria-label={nameOf(rung, short)}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
@@ -227,7 +217,7 @@ export function LadderDiagram({ captureId, detail, surroundings }: Props) {
         </svg>
       </div>
       <p className={classes.shown} role="status">
-        {shown ? describe(shown.packet, shown.since) : <span className="muted">Point at a packet, or walk with the arrow keys; Enter opens it.</span>}
+        {shown ? `${nameOf(shown, short)}. ${shown.packet.packet.info}` : <span className="muted">Point at a packet, or walk with the arrow keys; Enter opens it.</span>}
       </p>
     </figure>
   );

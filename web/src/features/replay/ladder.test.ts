@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ConnectionPacket } from "../../api/types";
-import { labelOf, layOut } from "./ladder";
+import { labelOf, layOut, nameOf } from "./ladder";
 
 function packet(number: number, ns: number | undefined, part: Partial<ConnectionPacket> = {}): ConnectionPacket {
   const time = ns === undefined ? {} : { time: `2026-12-02T00:00:00.${String(ns).padStart(9, "0")}Z` };
@@ -42,4 +42,21 @@ describe("layout of a ladder", () => {
 it("labels arrows with what they say", () => {
   expect(labelOf(packet(7, 0), false)).toBe("RC SEND Only PSN 7");
   expect(labelOf(packet(7, 0, { kind: "nak", acknowledges: 9 }), false)).toBe("NAK 9");
+});
+
+it("names an arrow by what stands on it, and what only its looks say", () => {
+  const resent = packet(7, 1500, { proof: 2 });
+  resent.packet = { ...resent.packet, source: "10.0.0.1", destination: "10.0.0.2", flags: ["retransmitted", "ce"] };
+  const [, rung] = layOut({ packets: [packet(6, 0), resent], gaps: [] }, 0.5).rungs;
+  if (!rung) throw new Error("no rung");
+  expect(nameOf(rung, false)).toBe("Packet 7, +1.50 µs, RC SEND Only PSN 7, request, 10.0.0.1 to 10.0.0.2, sent again, marked CE, proof 2");
+  // A narrow drawing leaves out the time, and so does the name.
+  expect(nameOf(rung, true)).toBe("Packet 7, RC SEND Only 7, request, 10.0.0.1 to 10.0.0.2, sent again, marked CE, proof 2");
+  for (const short of [false, true]) expect(nameOf(rung, short)).toContain(labelOf(rung.packet, short));
+});
+
+it("says the kind once", () => {
+  const [nak] = layOut({ packets: [packet(8, undefined, { kind: "nak", acknowledges: 9 })], gaps: [] }, 0.5).rungs;
+  if (!nak) throw new Error("no rung");
+  expect(nameOf(nak, false)).toBe("Packet 8, NAK 9,  to ");
 });

@@ -1,6 +1,7 @@
 import type { ConnectionPacket, PacketGap, Surroundings } from "../../api/types";
 import { formatDuration } from "../../lib/format";
 import { parseTime } from "../../lib/time";
+import { ARROWS } from "./arrows";
 
 /** Least and most height between two packets. */
 const STEP_MIN = 24;
@@ -91,4 +92,19 @@ export function labelOf({ packet, kind, acknowledges }: ConnectionPacket, short:
   if (acknowledges !== undefined) return `${kind === "nak" ? "NAK" : kind === "rnr" ? "RNR NAK" : name}${path} ${acknowledges}`;
   if (packet.psn === undefined || kind === "cnp") return name;
   return short ? `${name} ${packet.psn}` : `${name}${path} PSN ${packet.psn}`;
+}
+
+/** Name of an arrow for who cannot see it: what stands beside and on it, in the same words, and what its looks say. */
+export function nameOf({ packet: of, since }: Rung, short: boolean): string {
+  const { packet, kind, proof } = of;
+  const parts = [`Packet ${packet.number}`];
+  if (since !== undefined && !short) parts.push(`+${formatDuration(since)}`);
+  const label = labelOf(of, short);
+  parts.push(label);
+  if (kind !== "other" && !label.startsWith(ARROWS[kind].label)) parts.push(ARROWS[kind].label);
+  parts.push(`${packet.source} to ${packet.destination}`);
+  if (packet.flags.includes("retransmitted")) parts.push("sent again");
+  if (packet.flags.includes("ce")) parts.push("marked CE");
+  if (proof !== null) parts.push(`proof ${proof}`);
+  return parts.join(", ");
 }

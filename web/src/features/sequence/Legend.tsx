@@ -17,6 +17,9 @@ const NAMES: Record<Layer, { label: string; color: string; shape: "dot" | "line"
 
 const ORDER: readonly Layer[] = ["data", "response", "ack", "sack", "retransmitted", "late", "ce", "nak", "cnp", "divergences"];
 
+/** Layers that have the colours of their paths where there are several. */
+const OF_PATHS: ReadonlySet<Layer> = new Set(["data", "response", "ack", "sack", "retransmitted"]);
+
 interface Props {
   rows: Rows;
   counts: ReadonlyMap<Layer, number>;
@@ -31,6 +34,7 @@ export function Legend({ rows, counts, hidden, onHidden }: Props) {
     if (!next.delete(layer)) next.add(layer);
     onHidden(next);
   };
+  const several = rows.tracks.length > 1;
   return (
     <div className={classes.legend} role="group" aria-label="What is drawn">
       {ORDER.filter((layer) => layer !== "sack" || rows.tracks.some(({ path_id }) => path_id !== null)).map((layer) => {
@@ -38,7 +42,7 @@ export function Legend({ rows, counts, hidden, onHidden }: Props) {
         const count = counts.get(layer) ?? 0;
         return (
           <button key={layer} type="button" className={classes.entry} aria-pressed={!hidden.has(layer)} data-none={count === 0 || undefined} title={`${countOf(count, layer === "divergences" ? "divergence" : "packet")} in and around what is shown`} onClick={() => toggle(layer)}>
-            <span className={classes.swatch} data-shape={shape} style={{ color: `var(${color})` }} />
+            <span className={classes.swatch} data-shape={shape} data-rim={(several && layer === "retransmitted") || undefined} style={{ color: `var(${several && OF_PATHS.has(layer) ? "--rl-muted" : color})` }} />
             {label}
           </button>
         );

@@ -115,28 +115,33 @@ function axes(ctx: CanvasRenderingContext2D, { rows, view, width, height }: Scen
 }
 
 /** Draws a row as a dot, or of a bin as the box that its packets lie in. */
-function box(ctx: CanvasRenderingContext2D, rows: Rows, row: number, { x, y }: Scales, size: number): void {
+function box(ctx: CanvasRenderingContext2D, rows: Rows, row: number, { x, y }: Scales, size: number, outlined: boolean): void {
   const low = rows.low[row] ?? Number.NaN;
   if (Number.isNaN(low)) return;
-  const left = x(rows.at[row] ?? 0);
-  const top = y(rows.high[row] ?? low);
+  const at = rows.at[row] ?? 0;
+  let [left, top, wide, high] = [x(at), y(rows.high[row] ?? low), size, size];
   if (rows.bin === 0) {
-    ctx.fillRect(left - size / 2, top - size / 2, size, size);
-    return;
+    left -= size / 2;
+    top -= size / 2;
+  } else {
+    wide = Math.max(x(at + rows.bin) - left, size / 2);
+    high = Math.max(y(low) - top, 0) + size / 2;
+    top -= size / 4;
   }
-  const right = x((rows.at[row] ?? 0) + rows.bin);
-  ctx.fillRect(left, top - size / 4, Math.max(right - left, size / 2), Math.max(y(low) - top, 0) + size / 2);
+  ctx.fillRect(left, top, wide, high);
+  if (outlined) ctx.strokeRect(left - 0.5, top - 0.5, wide + 1, high + 1);
 }
 
 type Predicate = (kind: string, marks: number) => boolean;
 
-function boxes(ctx: CanvasRenderingContext2D, rows: Rows, scales: Scales, size: number, color: (track: number) => string, wanted: Predicate): void {
+function boxes(ctx: CanvasRenderingContext2D, rows: Rows, scales: Scales, size: number, color: (track: number) => string, wanted: Predicate, outline?: string): void {
   let last = "";
+  if (outline) [ctx.strokeStyle, ctx.lineWidth] = [outline, 1.2];
   for (let row = scales.first; row < scales.end; row++) {
     if (!wanted(rows.kind[row] ?? "other", rows.marks[row] ?? 0)) continue;
     const next = color(rows.track[row] ?? 0);
     if (next !== last) ctx.fillStyle = last = next;
-    box(ctx, rows, row, scales, size);
+    box(ctx, rows, row, scales, size, outline !== undefined);
   }
 }
 
@@ -164,13 +169,13 @@ function ackLines(ctx: CanvasRenderingContext2D, rows: Rows, { x, y, first, end 
   }
 }
 
-function sackBars(ctx: CanvasRenderingContext2D, rows: Rows, { x, y, first, end }: Scales, color: string): void {
-  ctx.fillStyle = color;
+function sackBars(ctx: CanvasRenderingContext2D, rows: Rows, { x, y, first, end }: Scales, color: (track: number) => string): void {
   const wide = rows.bin === 0 ? 2 : Math.max(2, x(rows.bin) - x(0));
   for (let run = 0; run < rows.sackRow.length; run++) {
     const row = rows.sackRow[run] ?? 0;
     if (row < first || row >= end) continue;
     const top = y(rows.sackLast[run] ?? 0);
+    ctx.fillStyle = color(rows.track[row] ?? 0);
     ctx.fillRect(x(rows.at[row] ?? 0), top - 1, wide, Math.max(2, y(rows.sackFirst[run] ?? 0) - top + 2));
   }
 }
@@ -248,15 +253,19 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, colors: Colors
   ctx.clip();
   const several = rows.tracks.length > 1;
   const own = (layer: Layer) => (track: number) => (several ? (colors.paths[(rows.tracks[track]?.path_id ?? track) % colors.paths.length] ?? "") : colors[layer]);
+  // Few packets have room to be seen.
+  const more = scales.end - scales.first < width / 2 ? 2 : 0;
+  const [dot, mark] = [DOT + more, MARK + more];
   const shows = (layer: Layer): boolean => !hidden.has(layer);
-  if (shows("sack")) sackBars(ctx, rows, scales, colors.sack);
-  if (shows("data")) boxes(ctx, rows, scales, DOT, own("data"), (kind) => kind === "data" || kind === "control" || kind === "other");
-  if (shows("response")) boxes(ctx, rows, scales, DOT, own("response"), (kind) => kind === "response");
-  if (shows("ack")) ackLines(ctx, rows, scales, several ? own("ack") : () => colors.ack);
   const plain = (layer: Layer) => () => colors[layer];
-  if (shows("ce")) boxes(ctx, rows, scales, MARK, plain("ce"), (_, marks) => (marks & CE) !== 0);
-  if (shows("late")) boxes(ctx, rows, scales, MARK, plain("late"), (_, marks) => (marks & (GAP | LATE)) !== 0);
-  if (shows("retransmitted")) boxes(ctx, rows, scales, MARK, plain("retransmitted"), (_, marks) => (marks & RETRANSMITTED) !== 0);
+  if (shows("sack")) sackBars(ctx, rows, scales, own("sack"));
+  if (shows("data")) boxes(ctx, rows, scales, dot, own("data"), (kind) => kind === "data" || kind === "control" || kind === "other");
+  if (shows("response")) boxes(ctx, rows, scales, dot, own("response"), (kind) => kind === "response");
+  if (shows("ack")) ackLines(ctx, rows, scales, own("ack"));
+  if (shows("ce")) boxes(ctx, rows, scales, mark, plain("ce"), (_, marks) => (marks & CE) !== 0);
+  if (shows("late")) boxes(ctx, rows, scales, mark, plain("late"), (_, marks) => (marks & (GAP | LATE)) !== 0);
+  // Paths take all colours, so a rim tells what was sent again.
+  if (shows("retransmitted")) boxes(ctx, rows, scales, mark, own("retransmitted"), (_, marks) => (marks & RETRANSMITTED) !== 0, several ? colors.text : undefined);
   if (shows("nak")) crosses(ctx, rows, scales, colors.nak);
   if (shows("cnp")) notifications(ctx, scene, scales, colors.cnp);
   if (shows("divergences")) flagMarks(ctx, scene, scales, colors);

@@ -60,6 +60,6 @@ export function ticks(from: number, to: number, count: number): number[] {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= raw) ?? 10) * power;
   const marks: number[] = [];
-  for (let mark = Math.ceil(from / step) * step; mark <= to; mark += step) marks.push(mark);
+  for (let mark = Math.ceil(from / step) * step; mark <= to; mark += step) marks.push(mark + 0); // not -0, which would be written so
   return marks;
 }
