@@ -62,13 +62,18 @@ tools: # a missing tool is one sentence
 test: test-tools generated lint race seeded test-web e2e ## everything that CI runs
 
 .PHONY: test-tools
-test-tools: # tshark, tcpdump, Chromium and a C compiler for the race detector, from Debian's packages
-	@tools/debian.sh tshark tcpdump chromium gcc
+test-tools: # tshark, tcpdump, Chromium, a C compiler for the race detector and one for the kernel, from Debian's packages
+	@tools/debian.sh tshark tcpdump chromium gcc clang
 
 .PHONY: generate
 generate: web/node_modules/.installed ## generate code from its sources
 	go generate ./...
 	npm --prefix web run generate
+
+.PHONY: bpf
+bpf: ## rebuild the programs for the kernel, by clang 14
+	@tools/debian.sh clang
+	capture/xdp/bpf/build.sh
 
 .PHONY: generated
 generated: generate # fails when a generated file is not current
@@ -93,8 +98,8 @@ race: build library ## all Go tests under the race detector
 seeded: ## seeded networks, 10,000 conforming connections, 4 GiB over veth, and broken variants of what is served: too much under the race detector
 	go test -count=1 -json -run '^(TestBusyHostIsNoFailure|TestLossIsNoFailure|TestBrokenVariantsFailTheirScenarios)$$' \
 	  ./replay/compliance | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
-	ROCELENS_REPLAY_SEEDS=3600 go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth|TestConformingConnectionsDoNotDiverge)$$' \
-	  ./replay ./replay/roce ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
+	ROCELENS_REPLAY_SEEDS=3600 go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth|TestConformingConnectionsDoNotDiverge|TestDeviationsAreFound|TestLittleRoom|TestGapsOfTheCaptureAccuseNobody|TestFatesAndClocksAreTrue|TestFatesOfMetaRoCEAreTrue|TestFindsWhatWasGeneratedOfMetaRoCE|TestFieldsEqualTsharkInDamagedPackets|TestEveryBitOfMetaRoCEHasOneLeaf)$$' \
+	  ./analysis ./dissector/tree ./replay ./replay/merge ./replay/roce ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: compliance-matrix
 compliance-matrix: ## all scenarios of the compliance suite against each broken variant of what is served
@@ -136,6 +141,12 @@ bench: build ## speed against tshark, tcpdump and capinfos in one run; benchmark
 	@go test -run '^$$' -bench MetaRoCEDecode ./dissector | grep 'x-WRITE'
 	@echo && echo 'tracking MetaRoCE over eight paths, as a multiple of RoCEv2 in the same run'
 	@go test -run '^$$' -bench MetaRoCEObserve ./flow | grep 'x-RoCEv2'
+	@echo && echo 'replay by kind of traffic, as a multiple of decoding and tracking' # at most 5
+	@go test -run '^$$' -bench BenchmarkReplay -benchtime 10x ./analysis | grep times
+
+.PHONY: bench-agent
+bench-agent: ## what the programs in the kernel take for a packet, beside one that only counts datagrams; as root
+	go test -run '^$$' -bench '^BenchmarkPrograms$$' -benchtime 1x ./capture/xdp
 
 .PHONY: bench-softmetaroce
 bench-softmetaroce: ## a transfer between MetaRoCE peers over veth against iperf3; as root
@@ -149,6 +160,15 @@ bench-transport: ## MetaRoCE's reference endpoint in simulation, beside Meta's f
 .PHONY: bench-replay
 bench-replay: ## how many of the connections with an injected deviation replay finds, by rule, vantage and what the capture misses
 	go run ./bench/replay $(ARGS)
+
+.PHONY: bench-sequence
+bench-sequence: build library ## the time-sequence graph of a million packets: windows through the API, frames in Chromium
+	@tools/debian.sh chromium
+	npm --prefix web run bench-sequence
+
+.PHONY: bench-ingest
+bench-ingest: build ## whether the service keeps up with 1,000 agents that report once a second, and how fast the console is meanwhile
+	go run ./bench/ingest $(ARGS)
 
 .PHONY: golden-update
 golden-update: ## rewrite golden files; review the diff

@@ -9,6 +9,8 @@ sudo=
 [ "$(id -u)" -eq 0 ] || sudo=$(command -v sudo) || { echo "not installed, and neither root nor sudo:$missing (tests that need it will be skipped)" >&2; exit 0; }
 # gcc without a C library cannot link the race detector.
 case $missing in *gcc*) missing="$missing libc6-dev" ;; esac
+# What clang builds for the kernel is stripped by LLVM's own tool.
+case $missing in *clang*) missing="$missing llvm" ;; esac
 $sudo apt-get update -qq
 # shellcheck disable=SC2086 # a list of names
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -3,6 +3,7 @@ package tree_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,10 +67,20 @@ func TestFieldsEqualTsharkInDamagedPackets(t *testing.T) {
 	tshark := findTshark(t)
 	const count = 10_000
 	used := map[string]bool{}
-	for _, seed := range []uint64{3, 103, 108, 116, 117} { // between them every difference occurs that is listed as one of theirs
+	seeds := []uint64{3, 103, 108, 116, 117} // between them every difference occurs that is listed as one of theirs
+	if underRace() {
+		seeds = seeds[:1]
+	}
+	for _, seed := range seeds {
 		g := &generator{t, rand.New(rand.NewPCG(seed, seed))}
 		frames := append(g.damaged(count), g.lengthless(), g.pseudowire())
 		require.Greater(t, tshark.compare(t, framefile.Write(t, frames), frames, used), 400_000, "seed %d", seed)
 	}
-	checkMet(t, inDamaged, used)
+	if !underRace() {
+		checkMet(t, inDamaged, used)
+	}
 }
+
+// underRace tells whether tests are to be short, because they run under the race detector, which makes them ten times
+// as long; `make seeded` runs them all.
+func underRace() bool { return os.Getenv("ROCELENS_RACE") != "" }

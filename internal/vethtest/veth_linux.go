@@ -81,10 +81,14 @@ func (e End) Go(tb testing.TB, fn func()) <-chan struct{} {
 	return done
 }
 
-// Send puts frames on the cable at this end.
+// Send puts frames on the cable at this end, all by one CPU, as a queue of a NIC does.
 func (e End) Send(tb testing.TB, frames [][]byte) {
 	tb.Helper()
 	<-e.Go(tb, func() {
+		if err := stay(); err != nil {
+			tb.Errorf("stay on one CPU: %v", err)
+			return
+		}
 		i, err := net.InterfaceByName(e.Interface)
 		if err != nil {
 			tb.Errorf("find interface: %v", err)
@@ -107,6 +111,21 @@ func (e End) Send(tb testing.TB, frames [][]byte) {
 			}
 		}
 	})
+}
+
+// stay keeps this thread on the first CPU that it may use.
+func stay() error {
+	var may, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &may); err != nil {
+		return err
+	}
+	for i := range 8 * len(may) * 8 {
+		if may.IsSet(i) {
+			one.Set(i)
+			return unix.SchedSetaffinity(0, &one)
+		}
+	}
+	return nil
 }
 
 // Up switches the interface of this end on.
