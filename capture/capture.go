@@ -31,6 +31,7 @@ type Interface struct {
 	Section     uint32 // pcapng section, from 0
 	Received    *uint64
 	Dropped     *uint64 // by the interface or the kernel, where the capture tells; nil: it does not
+	Clock       string  // whose time frames have, in words, where a live source tells
 }
 
 // Progress is how far a source has come.

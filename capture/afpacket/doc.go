@@ -22,4 +22,20 @@ type Options struct {
 	RingBytes int
 	// NoPromiscuous leaves frames alone that are not addressed to the interface, such as those of a mirror port.
 	NoPromiscuous bool
+	// Timestamps is whose clock is to time frames.
+	Timestamps Timestamps
 }
+
+// Timestamps is whose clock is to time frames. Interface.Clock says whose does, and why it is not the NIC's.
+type Timestamps uint8
+
+const (
+	// TimestampsAuto is the NIC's clock where the NIC stamps all frames already, its clock follows the host's, and few
+	// frames go out, since those it does not stamp; else the kernel's.
+	TimestampsAuto Timestamps = iota
+	// TimestampsNIC is the NIC's clock where it has one, whatever that follows. The NIC is set to stamp all frames, which
+	// other programs such as ptp4l notice, until Close. Frames without its stamp have no time.
+	TimestampsNIC
+	// TimestampsKernel is the kernel's clock.
+	TimestampsKernel
+)

@@ -25,6 +25,7 @@ func (s *Source) release() error {
 		s.wake = -1
 	}
 	if s.fd >= 0 {
+		s.unstamp()
 		errs = append(errs, unix.Close(s.fd))
 		s.fd = -1
 	}

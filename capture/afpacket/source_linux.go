@@ -43,7 +43,10 @@ type Source struct {
 	left     uint32 // frames of it that have not been handed over
 	offset   uint32 // of the next one in the ring
 	count    uint64
-	down     bool // the interface is: what the ring still holds is the last
+	clock    clock
+	filter   *unix.HwTstampConfig // of the NIC before this source changed it; nil: it did not
+	lenient  bool                 // the NIC's clock may be given up
+	down     bool                 // the interface is: what the ring still holds is the last
 
 	closed   atomic.Bool
 	reading  sync.Mutex // held by Next, and by Close before it takes the ring away
@@ -51,6 +54,7 @@ type Source struct {
 	open     bool
 	received uint64
 	dropped  uint64
+	timed    string // by which clock
 }
 
 var _ capture.Source = (*Source)(nil)
@@ -139,6 +143,8 @@ func (s *Source) start(index int, opts Options) error {
 			return fmt.Errorf("set promiscuous: %w", err)
 		}
 	}
+	s.clock = s.chooseClock(opts.Timestamps)
+	s.timed, s.lenient = s.clock.name, opts.Timestamps == TimestampsAuto
 	address := unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: index}
 	if err := unix.Bind(s.fd, &address); err != nil {
 		return fmt.Errorf("bind to interface: %w", err)
@@ -176,6 +182,9 @@ func (s *Source) Next(batch *capture.Batch) error {
 	s.fill(batch)
 	if s.left == 0 {
 		s.giveBack()
+	}
+	if s.clock.strangers >= mostStrangers && s.lenient {
+		s.giveUpNIC()
 	}
 	return nil
 }
@@ -265,10 +274,11 @@ func (s *Source) fill(batch *capture.Batch) {
 		}
 		batch.Buffer = append(batch.Buffer, frame...)
 		s.count++
+		time, timed := s.clock.time(status, int64(s.word(at+frameSeconds))*nanosPerSecond+int64(s.word(at+frameNanos)))
 		batch.Frames = append(batch.Frames, capture.Frame{
 			Data:   batch.Buffer[start:len(batch.Buffer):len(batch.Buffer)],
-			Number: s.count, Time: int64(s.word(at+frameSeconds))*nanosPerSecond + int64(s.word(at+frameNanos)), HasTime: true,
-			Offset: -1, OriginalLength: length, LinkType: s.linkType,
+			Number: s.count, Time: time, HasTime: timed, Offset: -1,
+			OriginalLength: length, LinkType: s.linkType,
 		})
 		s.left--
 		s.offset += s.word(at + frameNext)
@@ -281,7 +291,7 @@ func (s *Source) Interfaces() []capture.Interface {
 	defer s.mu.Unlock()
 	s.statistics()
 	received, dropped := s.received, s.dropped
-	return []capture.Interface{{Name: s.name, LinkType: s.linkType, Received: &received, Dropped: &dropped}}
+	return []capture.Interface{{Name: s.name, LinkType: s.linkType, Received: &received, Dropped: &dropped, Clock: s.timed}}
 }
 
 // statistics adds what the kernel counted since it was last asked.
