@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rocelens/rocelens/capture/xdp/attach"
 	"github.com/rocelens/rocelens/internal/vethtest"
 )
 
@@ -57,7 +58,7 @@ func TestKillLeavesNoProgram(t *testing.T) {
 		require.Error(t, agent.Wait())
 		require.Eventually(t, func() bool { return !strings.Contains(attached(), "prog/xdp") }, 10*time.Second, 10*time.Millisecond)
 		s := opened(t, right, Options{}) // as if there had been none
-		assert.Equal(t, NativeFrags, s.Attached().Ingress)
+		assert.Equal(t, attach.NativeFrags, s.Attached().Ingress)
 		<-right.Go(t, func() { assert.NoError(t, s.Close()) })
 	}
 }

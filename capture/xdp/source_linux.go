@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -15,6 +14,8 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
+
+	"github.com/rocelens/rocelens/capture/xdp/attach"
 )
 
 // Options say what to count, and how much memory that may take.
@@ -25,8 +26,10 @@ type Options struct {
 	Connections int
 	// Ring is how many bytes the ring has that takes what finds no room, a power of two. Default 4 MiB.
 	Ring int
+	// Promiscuous counts frames too that are not addressed to the interface, such as those of a mirror port.
+	Promiscuous bool
 	// Skip are ways to attach that are not tried.
-	Skip []Way
+	Skip []attach.Way
 }
 
 const (
@@ -36,15 +39,14 @@ const (
 
 // Source counts on one interface. Its methods are for one goroutine, but for Close.
 type Source struct {
-	attached Attached
+	attached *attach.Attachment // nil before
 	objects  *ebpf.Collection
 	reader   *ringbuf.Reader
 	barrier  *ebpf.Map
 	inner    *ebpf.Map
-	detach   []func() error
 	reading  chan struct{} // closed when the ring's reader has ended
 
-	generation, lease       *ebpf.Variable
+	generation              *ebpf.Variable
 	connections, totals     *ebpf.Map
 	current                 uint32
 	previous                []uint64 // keys of the generation before
@@ -77,7 +79,7 @@ func Open(o Options) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{
-		objects: objects, generation: objects.Variables[programVarGeneration], lease: objects.Variables[programVarLease],
+		objects: objects, generation: objects.Variables[programVarGeneration],
 		connections: objects.Maps[programMapConnections], totals: objects.Maps[programMapTotals], current: 1,
 		keys: make([]uint64, batch), values: make([]programEntry, batch), limit: o.Connections,
 		scattered: map[ID]struct{}{}, wasScattered: map[ID]struct{}{}, touched: map[ID]uint32{}, records: map[ID]*Record{},
@@ -134,7 +136,11 @@ func (s *Source) start(o Options) error {
 		return fmt.Errorf("read the ring: %w", err)
 	}
 	go s.read()
-	return s.attach(o)
+	p := s.objects.Programs
+	s.attached, err = attach.To(o.Interface, attach.Programs{
+		XDPFrags: p[programProgOnXdpFrags], XDP: p[programProgOnXdp], TC: p[programProgOnTc], Lease: s.objects.Variables[programVarLease],
+	}, attach.Options{Promiscuous: o.Promiscuous, Skip: o.Skip})
+	return err
 }
 
 // read takes entries out of the ring as they come.
@@ -197,18 +203,7 @@ func (s *Source) sum(generation uint32) (programLedger, error) {
 const generations = 4
 
 // Renew tells a program that outlives the agent that it lives. Where there is such a program it is due every second.
-func (s *Source) Renew() error {
-	if !s.attached.Outlives {
-		return nil
-	}
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return err
-	}
-	return s.lease.Set(uint64(now.Nano()) + uint64(leaseTime))
-}
-
-const leaseTime = 10 * time.Second
+func (s *Source) Renew() error { return s.attached.Renew() }
 
 // Collect begins a new generation, and takes in what the one before has counted.
 func (s *Source) Collect() error {
@@ -334,8 +329,14 @@ func (s *Source) Sweep(emit func(*Record)) (Ledger, error) {
 	return l, nil
 }
 
+// Held is how many records the next Sweep has at least.
+func (s *Source) Held() int { return len(s.records) }
+
+// Attached is how the programs of a Source are attached.
+type Attached = attach.Attachment
+
 // Attached is how the programs are attached.
-func (s *Source) Attached() Attached { return s.attached }
+func (s *Source) Attached() Attached { return *s.attached }
 
 // Close detaches the programs. What was counted since the latest sweep is lost.
 func (s *Source) Close() error {
@@ -357,10 +358,8 @@ func (s *Source) Close() error {
 
 // Detach ends the counting. What has been counted can still be swept.
 func (s *Source) Detach() error {
-	var errs []error
-	for _, f := range s.detach {
-		errs = append(errs, f())
+	if s.attached == nil {
+		return nil
 	}
-	s.detach = nil
-	return errors.Join(errs...)
+	return s.attached.Detach()
 }

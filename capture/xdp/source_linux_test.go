@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rocelens/rocelens/capture/xdp/attach"
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/internal/vethtest"
@@ -105,22 +106,22 @@ func TestRecordsCountWhatWasSent(t *testing.T) {
 	want, rdma := sent(frames)
 	require.Greater(t, rdma, uint64(1500))
 	for _, test := range []struct {
-		ingress Way
-		egress  Way
-		skip    []Way
+		ingress attach.Way
+		egress  attach.Way
+		skip    []attach.Way
 	}{
-		{NativeFrags, TCX, nil},
-		{GenericFrags, TCX, []Way{NativeFrags, Native}},
-		{Generic, TCX, []Way{NativeFrags, Native, GenericFrags}},
-		{TCX, CLSACT, []Way{NativeFrags, Native, GenericFrags, Generic}},
-		{CLSACT, CLSACT, []Way{NativeFrags, Native, GenericFrags, Generic, TCX}},
+		{attach.NativeFrags, attach.TCX, nil},
+		{attach.GenericFrags, attach.TCX, []attach.Way{attach.NativeFrags, attach.Native}},
+		{attach.Generic, attach.TCX, []attach.Way{attach.NativeFrags, attach.Native, attach.GenericFrags}},
+		{attach.TCX, attach.CLSACT, []attach.Way{attach.NativeFrags, attach.Native, attach.GenericFrags, attach.Generic}},
+		{attach.CLSACT, attach.CLSACT, []attach.Way{attach.NativeFrags, attach.Native, attach.GenericFrags, attach.Generic, attach.TCX}},
 	} {
 		t.Run(string(test.ingress), func(t *testing.T) {
 			left, right := vethtest.Pair(t)
 			in := opened(t, right, Options{Skip: test.skip})
 			skip := test.skip
-			if test.egress == CLSACT {
-				skip = append(slices.Clip(skip), TCX)
+			if test.egress == attach.CLSACT {
+				skip = append(slices.Clip(skip), attach.TCX)
 			}
 			out := opened(t, left, Options{Skip: skip})
 			assert.Equal(t, test.ingress, in.Attached().Ingress, "%v", in.Attached().FellBack)
@@ -205,7 +206,7 @@ func TestFullMapLosesNothingUnseen(t *testing.T) {
 func TestTwoSourcesOnOneInterface(t *testing.T) {
 	left, right := vethtest.Pair(t)
 	first, second := opened(t, right, Options{}), opened(t, right, Options{})
-	assert.Equal(t, TCX, second.Attached().Ingress)
+	assert.Equal(t, attach.TCX, second.Attached().Ingress)
 	assert.NotEmpty(t, second.Attached().FellBack)
 	frames := framesOf(t, "metaroce-spray.pcap")
 	left.Send(t, frames)
@@ -219,7 +220,7 @@ func TestTwoSourcesOnOneInterface(t *testing.T) {
 // Close leaves nothing behind.
 func TestCloseDetaches(t *testing.T) {
 	_, right := vethtest.Pair(t)
-	for _, skip := range [][]Way{nil, {NativeFrags, Native, GenericFrags, Generic, TCX}} {
+	for _, skip := range [][]attach.Way{nil, {attach.NativeFrags, attach.Native, attach.GenericFrags, attach.Generic, attach.TCX}} {
 		s := opened(t, right, Options{Skip: skip})
 		<-right.Go(t, func() { assert.NoError(t, s.Close()) })
 	}

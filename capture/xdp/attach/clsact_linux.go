@@ -1,4 +1,4 @@
-package xdp
+package attach
 
 import (
 	"encoding/binary"
