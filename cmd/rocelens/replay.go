@@ -52,7 +52,7 @@ func (c *replayCommand) Run(ctx context.Context, std *streams) error {
 	case c.JSON:
 		out = &replayJSON{}
 	case c.JUnit:
-		out = &replayJUnit{}
+		out = &replayJUnit{least: c.least()}
 	default:
 		out = &replayText{style: newStyle(std), all: c.All}
 	}
@@ -76,9 +76,15 @@ func (c *replayCommand) Run(ctx context.Context, std *streams) error {
 	}
 }
 
+// least is the severity from which on a divergence fails.
+func (c *replayCommand) least() finding.Severity {
+	least, _ := finding.ParseSeverity(c.FailOn)
+	return least
+}
+
 // verdict is the exit code: what is undetermined is no divergence.
 func (c *replayCommand) verdict(tallies *[finding.RuleCount]finding.Tally) error {
-	least, _ := finding.ParseSeverity(c.FailOn)
+	least := c.least()
 	for i := range tallies {
 		if tallies[i].Diverges != 0 && finding.Rule(i).Describe().Severity >= least {
 			return &exitError{Code: exitDiverges}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/analysis/document"
+	"github.com/rocelens/rocelens/replay/finding"
 )
 
 // replayed is the document of a file, and the exit code.
@@ -48,6 +49,22 @@ func TestReplayJUnit(t *testing.T) {
 	assert.Equal(t, len(suite.Cases), suite.Tests)
 	assert.Zero(t, suite.Failures)
 	assert.Less(t, suite.Skipped, suite.Tests)
+}
+
+// What does not fail by the exit code does not fail in the report, either, and a file that could not be read is told.
+func TestReplayJUnitFailsWithTheExitCode(t *testing.T) {
+	o := execute(t, nil, "replay", "--junit", "--fail-on", "error", "../../testdata/derived/sit-nak-all.pcap", "no-such-file.pcap")
+	assert.Equal(t, exitDiverges, o.code)
+	var suite junitSuite
+	require.NoError(t, xml.Unmarshal([]byte(o.out), &suite))
+	assert.Equal(t, 1, suite.Failures)
+	assert.Contains(t, suite.Err, "no-such-file.pcap")
+	once := finding.Tally{Diverges: 1}
+	for least, fails := range map[finding.Severity]bool{finding.Notice: true, finding.Warning: false, finding.Error: false} {
+		c := (&replayJUnit{least: least}).testCase(finding.RoCESourcePort, &once) // a notice
+		assert.Equal(t, fails, c.Failure != nil, least)
+		assert.Equal(t, fails, c.Out == "", least)
+	}
 }
 
 func TestReplayOfNothing(t *testing.T) {
