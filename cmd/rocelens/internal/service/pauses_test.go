@@ -23,5 +23,6 @@ func TestPausesAreToldByPriority(t *testing.T) {
 	require.Equal(t, [][]any{{nil, 1.}}, s.sql(t, "SELECT priority, xoff FROM captures ARRAY JOIN pauses.priority AS priority, pauses.xoff AS xoff WHERE id = '"+c.Id.String()+"' AND priority IS NULL"))
 
 	calm, _ := s.metaRoCE(t, "metaroce-spray.pcap")
+	calm = s.analysed(t, calm.Id) // as uploaded it was analysed only if another test had it before
 	require.Equal(t, &api.Pause{Priorities: []api.PriorityPauses{}}, calm.Pause)
 }
