@@ -143,6 +143,8 @@ type PathRecord struct {
 
 	InFlightMax  Count // most packets sent and not acknowledged at one moment: the least that the window was
 	InFlightMean Count // mean over the ACKs
+
+	Unseen Unseen
 }
 
 // RTT is estimates of a round trip, ns; unknown without samples.

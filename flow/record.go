@@ -168,7 +168,22 @@ type Record struct {
 	Truncated, Malformed                uint64
 
 	MetaRoCE *MetaRoCERecord // nil for RoCE
+
+	Unseen Unseen
 }
+
+// Unseen names numbers of a record that nobody found out, because its packets were counted and not followed. 0: all are as
+// they stand.
+type Unseen uint8
+
+// What may be unseen of a flow or path.
+const (
+	UnseenPackets    Unseen = 1 << iota // numbers of packets; how many were captured twice, came late, moved here or were refused
+	UnseenSequence                      // of a path: gaps, and PSNs that are missing
+	UnseenDuplicates                    // of a path
+	UnseenChanges                       // of a path: of its source port and plane
+	UnseenState                         // of a path: whether it failed, and recovered
+)
 
 // Flags are what the tracker found about one packet.
 type Flags uint16

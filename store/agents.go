@@ -77,10 +77,12 @@ const maxAgentRows = 100_000
 
 // AgentFlows collects the flows, and paths, of one interval of one interface.
 type AgentFlows struct {
-	flows   *flowBlock
-	paths   *recordBlock[pathRow]
-	packets uint64 // of the rows at hand
-	full    []fullBlock
+	flows       *flowBlock
+	paths       *recordBlock[pathRow]
+	packets     uint64 // of the rows at hand
+	flowsUnseen []flow.Unseen
+	pathsUnseen []flow.Unseen
+	full        []fullBlock
 }
 
 // fullBlock is rows that have become enough for a batch before the end of the interval.
@@ -88,6 +90,7 @@ type fullBlock struct {
 	table   string
 	block   *block
 	packets uint64
+	unseen  []flow.Unseen // of each row
 }
 
 // NewAgentFlows makes an empty collection.
@@ -98,10 +101,12 @@ func NewAgentFlows() *AgentFlows {
 // Append adds a flow and its paths. It keeps nothing of r.
 func (a *AgentFlows) Append(r *flow.Record) {
 	a.flows.append(r)
+	a.flowsUnseen = append(a.flowsUnseen, r.Unseen)
 	a.packets += r.Packets
 	if r.MetaRoCE != nil {
 		for i := range r.MetaRoCE.Paths {
 			a.paths.append(&pathRow{flow: r, PathRecord: &r.MetaRoCE.Paths[i]})
+			a.pathsUnseen = append(a.pathsUnseen, r.MetaRoCE.Paths[i].Unseen)
 		}
 	}
 	if a.flows.rows() >= maxAgentRows || a.paths.rows() >= maxAgentRows {
@@ -111,12 +116,12 @@ func (a *AgentFlows) Append(r *flow.Record) {
 
 func (a *AgentFlows) finish() {
 	if a.flows.rows() > 0 {
-		a.full = append(a.full, fullBlock{agentFlowsTable, &a.flows.block, a.packets})
-		a.flows, a.packets = newFlowBlock(), 0
+		a.full = append(a.full, fullBlock{agentFlowsTable, &a.flows.block, a.packets, a.flowsUnseen})
+		a.flows, a.packets, a.flowsUnseen = newFlowBlock(), 0, nil
 	}
 	if a.paths.rows() > 0 {
-		a.full = append(a.full, fullBlock{agentPathsTable, &a.paths.block, 0})
-		a.paths = newPathBlock()
+		a.full = append(a.full, fullBlock{agentPathsTable, &a.paths.block, 0, a.pathsUnseen})
+		a.paths, a.pathsUnseen = newPathBlock(), nil
 	}
 }
 
@@ -128,7 +133,7 @@ func (a *AgentFlows) Batches(span AgentSpan) []AgentBatch {
 	for _, f := range a.full {
 		rows := f.block.rows()
 		batches = append(batches, AgentBatch{
-			Data:    encodeBatch(f.table, span.Agent, span.End, append(span.input(rows), differences(f.block.columns())...)),
+			Data:    encodeBatch(f.table, span.Agent, span.End, append(span.input(rows), differences(masked(f.table, f.block.columns(), f.unseen))...)),
 			Rows:    uint32(rows),
 			Packets: f.packets,
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -171,12 +172,41 @@ func TestAgentRowsTakeBack(t *testing.T) {
 	}
 }
 
-// A flow's columns in agent_flows are those of flows, so that a question to one can be put to the other. Counts may be signed there.
+// What nobody found out of a flow that the kernel counted is NULL, and what was found out of the one beside it is not.
+func TestAgentRowsLeaveOpenWhatNobodySaw(t *testing.T) {
+	open(t, "counted")
+	from := openSpool(t, t.TempDir())
+	all := flow.UnseenPackets | flow.UnseenSequence | flow.UnseenDuplicates | flow.UnseenChanges | flow.UnseenState
+	rows := store.NewAgentFlows()
+	for id, unseen := range []flow.Unseen{0, all} {
+		rows.Append(&flow.Record{
+			ID: flow.ID(id), Packets: 7, FirstNumber: 3, LastNumber: 9, MirrorCopies: 1, Unseen: unseen,
+			MetaRoCE: &flow.MetaRoCERecord{Paths: []flow.PathRecord{{
+				Packets: 7, FirstNumber: 3, LastNumber: 9, PSNGaps: 2, MissingPSNs: math.MaxUint64, OutOfOrder: 4, Duplicates: 5, Naks: 6, Unseen: unseen,
+				Ports: []flow.PortUse{{Port: 49152, Packets: 7, FirstNumber: 3}},
+			}}},
+		})
+	}
+	addBatches(t, from, rows.Batches(agentSpan(uuid.New(), 0))...)
+	ship(t, newShipper(t, server.Address(), "counted", from), from)
+	for question, want := range map[string]string{
+		"packets, first_number, last_number, mirror_copies, connection_requests, streams_seen, probes FROM counted.agent_flows ORDER BY flow_id":                                                       "7,3,9,1,0,0,0\n7,\\N,\\N,\\N,\\N,\\N,0",
+		"packets, first_number, psn_gaps, missing_psns, lost, out_of_order, duplicates, naks, re_paths, state, source_ports.port, source_ports.first_number FROM counted.agent_paths ORDER BY flow_id": "7,3,2,-1,-1,4,5,6,0,\"in use\",\"[49152]\",\"[3]\"\n7,\\N,\\N,\\N,\\N,\\N,\\N,\\N,\\N,\\N,\"[49152]\",\"[NULL]\"",
+	} {
+		if got := ask(t, "SELECT "+question+" FORMAT CSV"); got != want {
+			t.Errorf("%s:\n%s", question, got)
+		}
+	}
+}
+
+// A flow's columns in agent_flows are those of flows, so that a question to one can be put to the other. Counts may be signed, and
+// unknown, there.
 func TestAgentFlowsHaveTheColumnsOfFlows(t *testing.T) {
 	open(t, "alike")
+	const column = "name, replaceRegexpOne(replace(type, 'UInt64', 'Int64'), 'Nullable\\\\((.*)\\\\)', '\\\\1')"
 	for _, table := range []string{"flows", "paths"} {
 		missing := ask(t, fmt.Sprintf("SELECT name, type FROM system.columns WHERE database = 'alike' AND table = '%s' AND name != 'capture_id'"+
-			" AND (name, replace(type, 'UInt64', 'Int64')) NOT IN (SELECT name, replace(type, 'UInt64', 'Int64') FROM system.columns WHERE database = 'alike' AND table = 'agent_%[1]s') FORMAT CSV", table))
+			" AND ("+column+") NOT IN (SELECT "+column+" FROM system.columns WHERE database = 'alike' AND table = 'agent_%[1]s') FORMAT CSV", table))
 		if missing != "" {
 			t.Errorf("agent_%s lacks columns of %s:\n%s", table, table, missing)
 		}

@@ -45,8 +45,8 @@ type Flow struct {
 	FirstTime                 *string           `json:"first_time"`
 	LastTime                  *string           `json:"last_time"`
 	DurationNS                *string           `json:"duration_ns"`
-	FirstNumber               uint64            `json:"first_number"`
-	LastNumber                uint64            `json:"last_number"`
+	FirstNumber               flow.Count        `json:"first_number"`
+	LastNumber                flow.Count        `json:"last_number"`
 	Packets                   uint64            `json:"packets"`
 	Bytes                     uint64            `json:"bytes"`
 	PayloadBytes              uint64            `json:"payload_bytes"`
@@ -66,7 +66,7 @@ type Flow struct {
 	RetransmittedAfterTimeout flow.Count        `json:"retransmitted_after_timeout"`
 	OutOfOrder                flow.Count        `json:"out_of_order"`
 	Duplicates                flow.Count        `json:"duplicates"`
-	MirrorCopies              uint64            `json:"mirror_copies"`
+	MirrorCopies              flow.Count        `json:"mirror_copies"`
 	Acks                      uint64            `json:"acks"`
 	Naks                      uint64            `json:"naks"`
 	NaksByCode                map[string]uint64 `json:"naks_by_code"`
@@ -81,6 +81,11 @@ type Flow struct {
 	Truncated                 uint64            `json:"truncated"`
 	Malformed                 uint64            `json:"malformed"`
 	MetaRoCE                  *MetaRoCE         `json:"metaroce"`
+}
+
+// seen is a number of a record, unknown when the record says so.
+func seen(n uint64, unseen, mask flow.Unseen) flow.Count {
+	return flow.Count{N: n, Known: unseen&mask == 0}
 }
 
 // Operations is flow.Operations with its JSON names.
@@ -105,13 +110,13 @@ func NewFlow(r *flow.Record) *Flow {
 		Pairing: r.Pairing.String(), Transport: r.Transport(), Service: flow.ServiceName(r.Key.Service), Protocol: r.Key.Protocol.String(),
 		SourceMAC: net.HardwareAddr(r.SourceMAC[:]).String(), DestinationMAC: net.HardwareAddr(r.DestinationMAC[:]).String(),
 		VLAN: r.VLAN, DSCP: r.DSCP, SourcePort: r.SourcePort, SourcePorts: r.SourcePorts, PortRewrittenFrom: r.PortRewritten,
-		FirstNumber: r.FirstNumber, LastNumber: r.LastNumber,
+		FirstNumber: seen(r.FirstNumber, r.Unseen, flow.UnseenPackets), LastNumber: seen(r.LastNumber, r.Unseen, flow.UnseenPackets),
 		Packets: r.Packets, Bytes: r.Bytes, PayloadBytes: r.PayloadBytes, GoodputBytes: r.GoodputBytes,
 		Messages: r.Messages, Operations: Operations(r.Operations), PathMTU: r.PathMTU,
 		FirstPSN: r.FirstPSN, LastPSN: r.LastPSN, PSNGaps: r.PSNGaps, MissingPSNs: r.MissingPSNs, MissingAcknowledged: r.MissingAcknowledged,
 		Retransmitted: r.Retransmitted, RetransmittedAfterNAK: r.RetransmittedNAK,
 		RetransmittedAfterRNR: r.RetransmittedRNR, RetransmittedAfterTimeout: r.RetransmittedTimeout,
-		OutOfOrder: r.OutOfOrder, Duplicates: r.Duplicates, MirrorCopies: r.MirrorCopies,
+		OutOfOrder: r.OutOfOrder, Duplicates: r.Duplicates, MirrorCopies: seen(r.MirrorCopies, r.Unseen, flow.UnseenPackets),
 		Acks: r.Acks, Naks: Naks(r), NaksByCode: map[string]uint64{}, RNRNaks: r.RNRNaks,
 		CNPs: r.CNPs, CEMarked: r.CEMarked, ECTMarked: r.ECTMarked,
 		ICRCGood: r.ICRCGood, ICRCBad: r.ICRCBad, ICRCUndetermined: r.ICRCUndetermined,

@@ -36,42 +36,42 @@ type Hint struct {
 
 // PortUse is a UDP source port of a path.
 type PortUse struct {
-	Port        uint16  `json:"port"`
-	Packets     uint64  `json:"packets"`
-	FirstNumber uint64  `json:"first_number"`
-	FirstTime   *string `json:"first_time"`
+	Port        uint16     `json:"port"`
+	Packets     uint64     `json:"packets"`
+	FirstNumber flow.Count `json:"first_number"`
+	FirstTime   *string    `json:"first_time"`
 }
 
 // Path is one path of one direction.
 type Path struct {
 	ID                  uint8      `json:"path_id"`
 	Plane               flow.Count `json:"plane_id"`
-	PlaneChanges        uint64     `json:"plane_changes"`
+	PlaneChanges        flow.Count `json:"plane_changes"`
 	SourcePorts         []PortUse  `json:"source_ports"`
-	RePaths             uint64     `json:"re_paths"`
+	RePaths             flow.Count `json:"re_paths"`
 	FirstTime           *string    `json:"first_time"`
 	LastTime            *string    `json:"last_time"`
-	FirstNumber         uint64     `json:"first_number"`
-	LastNumber          uint64     `json:"last_number"`
+	FirstNumber         flow.Count `json:"first_number"`
+	LastNumber          flow.Count `json:"last_number"`
 	FirstPSN            flow.Count `json:"first_psn"`
 	LastPSN             flow.Count `json:"last_psn"`
 	Packets             uint64     `json:"packets"`
 	Bytes               uint64     `json:"bytes"`
 	PayloadBytes        uint64     `json:"payload_bytes"`
-	PSNGaps             uint64     `json:"psn_gaps"`
-	MissingPSNs         int64      `json:"missing_psns"`
+	PSNGaps             flow.Count `json:"psn_gaps"`
+	MissingPSNs         flow.Count `json:"missing_psns"`
 	MissingAcknowledged flow.Count `json:"missing_acknowledged"`
 	Retransmitted       uint64     `json:"retransmitted"`
-	RetransmittedSeen   uint64     `json:"retransmitted_seen"`
+	RetransmittedSeen   flow.Count `json:"retransmitted_seen"`
 	RetransmittedGap    flow.Count `json:"retransmitted_after_gap"`
 	RetransmittedRNR    flow.Count `json:"retransmitted_after_rnr"`
-	RetransmittedMoved  uint64     `json:"retransmitted_moved"`
-	OutOfOrder          uint64     `json:"out_of_order"`
-	Duplicates          uint64     `json:"duplicates"`
+	RetransmittedMoved  flow.Count `json:"retransmitted_moved"`
+	OutOfOrder          flow.Count `json:"out_of_order"`
+	Duplicates          flow.Count `json:"duplicates"`
 	Probes              uint64     `json:"probes"`
 	CEMarked            uint64     `json:"ce_marked"`
 	ECTMarked           uint64     `json:"ect_marked"` //nolint:misspell // ECN-capable transport
-	Naks                uint64     `json:"naks"`
+	Naks                flow.Count `json:"naks"`
 	Acks                flow.Count `json:"acks"`
 	ReceivedPackets     flow.Count `json:"received_packets"`
 	ReceivedCE          flow.Count `json:"received_ce"`
@@ -155,21 +155,23 @@ func NewMetaRoCE(r *flow.MetaRoCERecord) *MetaRoCE {
 
 // NewPath puts a path into its JSON form.
 func NewPath(r *flow.PathRecord) Path {
+	packets := func(n uint64) flow.Count { return seen(n, r.Unseen, flow.UnseenPackets) }
 	p := Path{
-		ID: r.ID, Plane: r.Plane, PlaneChanges: r.PlaneChanges, SourcePorts: make([]PortUse, 0, len(r.Ports)), RePaths: r.RePaths,
-		FirstNumber: r.FirstNumber, LastNumber: r.LastNumber, FirstPSN: r.FirstPSN, LastPSN: r.LastPSN,
+		ID: r.ID, Plane: r.Plane, SourcePorts: make([]PortUse, 0, len(r.Ports)),
+		PlaneChanges: seen(r.PlaneChanges, r.Unseen, flow.UnseenChanges), RePaths: seen(r.RePaths, r.Unseen, flow.UnseenChanges),
+		FirstNumber: packets(r.FirstNumber), LastNumber: packets(r.LastNumber), FirstPSN: r.FirstPSN, LastPSN: r.LastPSN,
 		Packets: r.Packets, Bytes: r.Bytes, PayloadBytes: r.PayloadBytes,
-		PSNGaps: r.PSNGaps, MissingPSNs: int64(r.MissingPSNs), MissingAcknowledged: r.MissingAcknowledged,
-		Retransmitted: r.Retransmitted, RetransmittedSeen: r.RetransmittedSeen, RetransmittedGap: r.RetransmittedGap,
-		RetransmittedRNR: r.RetransmittedRNR, RetransmittedMoved: r.RetransmittedMoved,
-		OutOfOrder: r.OutOfOrder, Duplicates: r.Duplicates, Probes: r.Probes,
-		CEMarked: r.CEMarked, ECTMarked: r.ECTMarked, Naks: r.Naks, Acks: r.Acks,
+		PSNGaps: seen(r.PSNGaps, r.Unseen, flow.UnseenSequence), MissingPSNs: seen(r.MissingPSNs, r.Unseen, flow.UnseenSequence), MissingAcknowledged: r.MissingAcknowledged,
+		Retransmitted: r.Retransmitted, RetransmittedSeen: packets(r.RetransmittedSeen), RetransmittedGap: r.RetransmittedGap,
+		RetransmittedRNR: r.RetransmittedRNR, RetransmittedMoved: packets(r.RetransmittedMoved),
+		OutOfOrder: packets(r.OutOfOrder), Duplicates: seen(r.Duplicates, r.Unseen, flow.UnseenDuplicates), Probes: r.Probes,
+		CEMarked: r.CEMarked, ECTMarked: r.ECTMarked, Naks: packets(r.Naks), Acks: r.Acks,
 		ReceivedPackets: r.ReceivedPackets, ReceivedCE: r.ReceivedCE, RateHint: Hint(r.RateHint), RTT: RTT(r.RTT),
 		InFlightMax: r.InFlightMax, InFlightMean: r.InFlightMean,
 	}
 	p.FirstTime, p.LastTime = span(r.HasTime, r.FirstTime, r.LastTime)
 	for _, u := range r.Ports {
-		use := PortUse{Port: u.Port, Packets: u.Packets, FirstNumber: u.FirstNumber}
+		use := PortUse{Port: u.Port, Packets: u.Packets, FirstNumber: packets(u.FirstNumber)}
 		if u.FirstTime.Known {
 			use.FirstTime = Time(int64(u.FirstTime.N))
 		}
