@@ -23,15 +23,32 @@ type flowLine struct {
 
 // intervalLine ends an interval. Received, dropped and the totals count from the start.
 type intervalLine struct {
-	Type      string      `json:"type"` // "interval"
-	Version   int         `json:"version"`
-	Interface string      `json:"interface"`
-	Up        bool        `json:"up"`
-	From      string      `json:"from"`
-	To        string      `json:"to"`
-	Received  uint64      `json:"received_packets"`
-	Dropped   uint64      `json:"dropped_packets"`
-	Totals    flow.Totals `json:"totals"`
+	Type      string `json:"type"` // "interval"
+	Version   int    `json:"version"`
+	Interface string `json:"interface"`
+	Tier      string `json:"tier"` // "packet" or "kernel"
+	Up        bool   `json:"up"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Received  uint64 `json:"received_packets"`
+	Dropped   uint64 `json:"dropped_packets"`
+	Totals    any    `json:"totals"` // *flow.Totals, or counted
+}
+
+// counted is what is known of flow.Totals where packets are counted and not followed.
+type counted struct {
+	Packets     uint64 `json:"packets"`
+	RDMAPackets uint64 `json:"rdma_packets"`
+	Bytes       uint64 `json:"bytes"`
+	RDMABytes   uint64 `json:"rdma_bytes"`
+}
+
+func totalsOf(i *watch.Interval) any {
+	if i.Totals != nil {
+		return i.Totals
+	}
+	t := &i.Total
+	return counted{t.SourceOut, t.DecodeOut, t.Bytes, t.RDMABytes}
 }
 
 // page is what all printers write on.
@@ -70,9 +87,9 @@ func (p *printer) End(i *watch.Interval) error {
 	clear(p.held)
 	p.held = p.held[:0]
 	errs = append(errs, p.page.encode.Encode(intervalLine{
-		Type: "interval", Version: document.Version, Interface: i.Interface, Up: i.Up,
+		Type: "interval", Version: document.Version, Interface: i.Interface, Tier: i.Tier, Up: i.Up,
 		From: *document.Time(i.Start.UnixNano()), To: *document.Time(i.End.UnixNano()),
-		Received: i.Total.SourceIn, Dropped: i.Total.Drops[watch.DropRing], Totals: i.Totals,
+		Received: i.Total.SourceIn, Dropped: i.Total.Drops[watch.DropRing] + i.Total.Drops[watch.DropTableFull], Totals: totalsOf(i),
 	}), p.page.out.Flush())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("print flows: %w", err)

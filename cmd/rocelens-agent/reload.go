@@ -17,7 +17,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/ship"
-	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
 )
 
 // arguments are the command line, which a reload reads again with the file that it names.
@@ -48,13 +47,13 @@ type crew struct {
 
 // member is one watch at work.
 type member struct {
-	watch   *watch.Watch
+	watch   watcher
 	dismiss context.CancelFunc
 	done    chan struct{}
 }
 
 // start lets a watch work until ctx ends, which is that of all, or it is dismissed. When it ends otherwise, all end.
-func (c *crew) start(all context.Context, name string, one *watch.Watch) {
+func (c *crew) start(all context.Context, name string, one watcher) {
 	ctx, dismiss := context.WithCancel(all)
 	m := member{one, dismiss, make(chan struct{})}
 	c.members[name] = m
@@ -127,7 +126,7 @@ func (w *watches) reload(ctx context.Context, c *crew, agent *ship.Agent) error 
 	if (now.ClickHouse == "") != (fresh.ClickHouse == "") || (now.Server == "") != (fresh.Server == "") {
 		return errors.New("whether rows are shipped to ClickHouse, to a server or not at all cannot change: start the agent anew")
 	}
-	var opened []*watch.Watch
+	var opened []watcher
 	was := now.Interval
 	now.Interval = fresh.Interval
 	for _, name := range added {

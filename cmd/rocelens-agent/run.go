@@ -11,7 +11,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/rocelens/rocelens/capture/afpacket"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/flight"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/judging"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/ship"
@@ -39,6 +38,7 @@ type runCommand struct {
 	State         string        `default:"/var/lib/rocelens-agent" env:"ROCELENS_AGENT_STATE" type:"path" placeholder:"DIR" help:"Where rows wait while the database is away, and the agent keeps who it is (${default})."`
 	SpoolMiB      int           `name:"spool" default:"1024" env:"ROCELENS_AGENT_SPOOL" help:"MiB that rows may take there (${default}). When it is full, new rows are dropped, and counted."`
 
+	tierFlags
 	counterFlags
 	replayFlags
 	flightFlags
@@ -76,7 +76,7 @@ func (c *runCommand) check() error {
 	case c.MaxFlows < minFlows || c.MaxFlows > maxFlows:
 		return fmt.Errorf("--max-flows must be between %d and %d", minFlows, maxFlows)
 	}
-	if err := errors.Join(c.replayFlags.check(), c.flightFlags.check(c.Replay)); err != nil {
+	if err := errors.Join(c.checkTier(), c.replayFlags.check(), c.flightFlags.check(c.Replay)); err != nil {
 		return err
 	}
 	sorted := slices.Sorted(slices.Values(c.Interfaces))
@@ -135,7 +135,7 @@ func (c *runCommand) Run(ctx context.Context, args arguments, out io.Writer, std
 
 // watches are all interfaces at work.
 type watches struct {
-	all    []*watch.Watch
+	all    []watcher
 	gauges *gauges
 	hub    *flight.Hub // nil without a flight recorder
 	logger *slog.Logger
@@ -144,8 +144,8 @@ type watches struct {
 	command   *runCommand // as it is in force
 	arguments arguments
 	level     *slog.LevelVar
-	names     []string                                // of all
-	begin     func(name string) (*watch.Watch, error) // opens one more
+	names     []string                           // of all
+	begin     func(name string) (watcher, error) // opens one more
 }
 
 // open begins to capture on each interface, or on none.
@@ -156,7 +156,7 @@ func (c *runCommand) open(agent *ship.Agent, out io.Writer, logger *slog.Logger)
 	}
 	w := &watches{gauges: newGauges(), hub: hub, logger: logger}
 	shared := newPage(out)
-	w.begin = func(name string) (*watch.Watch, error) {
+	w.begin = func(name string) (watcher, error) {
 		into, taps := sinks{w.gauges}, []watch.Tap(nil)
 		companions := c.counters(agent, name, logger)
 		var found judging.Found
@@ -173,10 +173,11 @@ func (c *runCommand) open(agent *ship.Agent, out io.Writer, logger *slog.Logger)
 		if agent != nil {
 			into = append(into, agent.NewRecorder(companions...))
 		}
-		return watch.Open(watch.Options{
-			Interface: name, Interval: c.Interval, Idle: c.Idle, MaxFlows: c.MaxFlows, Logger: logger, Taps: taps,
-			Capture: afpacket.Options{RingBytes: c.RingMiB << 20, NoPromiscuous: c.NoPromiscuous},
-		}, into)
+		one, tier, err := c.watch(name, into, taps, logger)
+		if err == nil && agent != nil {
+			agent.NoteTier(name, tier)
+		}
+		return one, err
 	}
 	for _, name := range c.Interfaces {
 		one, err := w.begin(name)

@@ -48,7 +48,7 @@ func (f *Flows) Add(r *xdp.Record) {
 	j := f.all[k]
 	if j == nil {
 		j = &joined{one: true}
-		j.Key, j.ID, j.ConnectionID, j.HasTime = k, k.ID(), k.ID(), true
+		j.Key, j.ID, j.ConnectionID, j.HasTime, j.Unseen = k, k.ID(), k.ID(), true, flow.UnseenPackets
 		f.all[k] = j
 	}
 	j.add(r)
@@ -147,10 +147,29 @@ func (j *joined) path(r *xdp.Record) {
 		Packets: r.Packets, Bytes: r.Bytes, PayloadBytes: r.Payload, PSNGaps: r.Sequence.Gaps, MissingPSNs: r.Sequence.Missing,
 		Retransmitted: r.Resent, Duplicates: r.Sequence.Duplicates, Probes: r.Probes, CEMarked: r.Marked, ECTMarked: r.Capable,
 	}
-	if r.PortChanges == 0 {
+	p.Unseen = unseen(r)
+	if r.PortChanges == 0 && r.CPUs == 1 {
 		p.Ports = []flow.PortUse{{Port: r.Port, Packets: r.Packets, FirstTime: flow.Count{N: uint64(r.First), Known: true}}}
 	}
 	j.meta.Paths = append(j.meta.Paths, p)
+}
+
+// unseen is what a record of a path leaves open.
+func unseen(r *xdp.Record) flow.Unseen {
+	u := flow.UnseenPackets
+	if !r.Sequence.Known {
+		u |= flow.UnseenSequence
+	}
+	if !r.Sequence.DuplicatesKnown {
+		u |= flow.UnseenDuplicates
+	}
+	if r.CPUs > 1 { // each sees changes among its own packets
+		u |= flow.UnseenChanges
+	}
+	if r.Probes > 0 {
+		u |= flow.UnseenState
+	}
+	return u
 }
 
 // way takes over what the first packet said.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/rocelens/rocelens/capture/portstat"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
-	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
 	"github.com/rocelens/rocelens/store/spool"
 )
@@ -49,6 +48,7 @@ type Agent struct {
 	mutex     sync.Mutex
 	latest    map[string]interval
 	rdma      map[string][]portstat.RDMA
+	tiers     map[string]string
 	confirmed time.Time // rows were, or none waited
 	problem   string    // as it was logged
 
@@ -63,7 +63,6 @@ type interval struct {
 	lasting time.Duration
 	account watch.Account
 	total   watch.Account
-	totals  flow.Totals
 }
 
 // Open opens the spool, which belongs to one process.
@@ -86,7 +85,7 @@ func Open(o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{options: o, run: run, started: time.Now(), confirmed: time.Now(), kernel: kernelRelease(), spool: queue, latest: map[string]interval{}, rdma: map[string][]portstat.RDMA{}}
+	a := &Agent{options: o, run: run, started: time.Now(), confirmed: time.Now(), kernel: kernelRelease(), spool: queue, latest: map[string]interval{}, rdma: map[string][]portstat.RDMA{}, tiers: map[string]string{}}
 	a.gone, a.changes = map[string]uint64{}, make(chan change, 1)
 	if a.id, err = identity(filepath.Join(o.Directory, "agent-id")); err != nil {
 		return nil, errors.Join(err, queue.Close())
@@ -122,7 +121,14 @@ func (a *Agent) ended(i *watch.Interval, account *watch.Account) {
 			total.Drops[reason] = n
 		}
 	}
-	a.latest[i.Interface] = interval{i.Up, i.End.Sub(i.Start), *account, total, i.Totals}
+	a.latest[i.Interface] = interval{i.Up, i.End.Sub(i.Start), *account, total}
+}
+
+// NoteTier keeps how an interface is watched, for the heartbeat.
+func (a *Agent) NoteTier(name, tier string) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.tiers[name] = tier
 }
 
 // Run ships, and says once an interval how the agent is, until watching is closed. Then it ships for at most last what is left.
@@ -221,7 +227,7 @@ func (a *Agent) Heartbeat(now time.Time) store.AgentHeartbeat {
 	maps.Copy(h.Drops, a.gone)
 	for _, name := range a.options.Interfaces {
 		i := a.latest[name]
-		one := store.AgentInterface{Name: name, Tier: watch.Tier, Up: i.up}
+		one := store.AgentInterface{Name: name, Tier: a.tiers[name], Up: i.up}
 		if ports, read := a.rdma[name]; read {
 			one.RDMA, one.Bypassed = rdmaOf(ports)
 		}
@@ -272,6 +278,8 @@ func (a *Agent) Problem(now time.Time) string {
 			all = append(all, "the network interface "+name+" is down or has gone away")
 		} else if n := i.account.Drops[watch.DropRing]; n > 0 {
 			all = append(all, fmt.Sprintf("%s lost %d packets in the last interval, because its ring was full", name, n))
+		} else if n := i.account.Drops[watch.DropTableFull]; n > 0 {
+			all = append(all, fmt.Sprintf("%d packets of %s in the last interval belong to no row, because the kernel's table was full: give it more by --kernel-entries", n, name))
 		}
 		if n := a.latest[name].account.Drops[watch.DropSpoolFull] + a.latest[name].account.Drops[watch.DropSpoolFailed]; n > 0 {
 			all = append(all, fmt.Sprintf("the rows of %d packets of %s in the last interval did not get on disk", n, name))

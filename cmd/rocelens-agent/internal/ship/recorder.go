@@ -38,11 +38,11 @@ func (r *Recorder) Flow(f *flow.Record) { r.flows.Append(f) }
 func (r *Recorder) End(i *watch.Interval) error {
 	span := store.AgentSpan{
 		Agent: r.agent.id, Host: r.agent.options.Host, Interface: i.Interface, Start: i.Start.UTC(), End: i.End.UTC(),
-		Missed: i.Account.Drops[watch.DropRing],
+		Missed: i.Account.Drops[watch.DropRing] + i.Account.Drops[watch.DropTableFull],
 	}
 	account := &i.Account
 	row := store.AgentInterval{
-		AgentSpan: span, Run: r.agent.run, Tier: watch.Tier, Up: i.Up,
+		AgentSpan: span, Run: r.agent.run, Tier: i.Tier, Up: i.Up,
 		SourceIn: account.SourceIn, SourceOut: account.SourceOut, SourceHeld: account.SourceHeld,
 		DecodeOut: account.DecodeOut, TrackOut: account.TrackOut, Drops: maps.Clone(account.Drops),
 		Bytes: account.Bytes, RDMABytes: account.RDMABytes, FlowRows: account.FlowRows, PathRows: account.PathRows,

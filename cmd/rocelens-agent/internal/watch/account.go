@@ -13,8 +13,12 @@ const (
 	DropMalformed   = "decode: malformed"
 	DropTruncated   = "decode: truncated"
 	DropUnsupported = "decode: unsupported"
+	DropFragment    = "decode: fragment"
+	DropDoubtful    = "decode: doubtful"    // on a port of RDMA, and strange: only a right ICRC could tell
+	DropSegmented   = "decode: segmented"   // several in one, which the NIC is to take apart
 	DropPause       = "decode: pause frame" // counted of its own, but belongs to no flow
 	DropNoFlow      = "track: no flow"      // damaged, and of no flow that is known
+	DropTableFull   = "track: table full"   // of connections that the kernel had no room for
 	DropSpoolFull   = "spool: full"
 	DropSpoolFailed = "spool: disk"
 )
@@ -58,10 +62,9 @@ func (a *Account) clone() Account {
 
 // observe brings the account up to the tracker's totals. Decode complains of what belongs to no flow, and of packets that
 // do: those are no drop.
-func (a *Account) observe(t *flow.Totals, counted uint64) {
+func (a *Account) observe(t *flow.Totals) {
 	a.SourceOut, a.Bytes = t.Packets, t.Bytes
 	a.DecodeOut, a.RDMABytes = t.RDMAPackets, t.RDMABytes
-	a.TrackOut = counted
 	rest := t.Packets - t.RDMAPackets
 	for _, d := range []struct {
 		reason string
@@ -78,5 +81,5 @@ func (a *Account) observe(t *flow.Totals, counted uint64) {
 		a.Drops[d.reason] = n
 	}
 	a.Drops[DropMalformed] += rest
-	a.Drops[DropNoFlow] = a.DecodeOut - min(counted, a.DecodeOut)
+	a.Drops[DropNoFlow] = a.DecodeOut - min(a.TrackOut, a.DecodeOut)
 }

@@ -38,7 +38,7 @@ func (w *Watch) attend() {
 	}
 	now := time.Now()
 	w.count()
-	if lost := w.total.Drops[DropRing]; lost != w.told {
+	if lost := w.book.Total.Drops[DropRing]; lost != w.told {
 		w.missed(lost-w.told, now)
 		w.told = lost
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
@@ -14,8 +13,11 @@ import (
 	"github.com/rocelens/rocelens/flow"
 )
 
-// Tier is how packets are captured.
-const Tier = "af_packet"
+// Tiers are the ways in which an interface is watched.
+const (
+	PacketTier = "packet" // each packet is looked at here
+	KernelTier = "kernel" // the kernel counts them
+)
 
 // Options says what to watch.
 type Options struct {
@@ -28,27 +30,12 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Interval is what was seen on an interface between two times.
-type Interval struct {
-	Interface  string
-	Start, End time.Time
-	Up         bool    // at its end, the interface could be captured on
-	Account    Account // of the interval
-	Total      Account // since the start
-	Totals     flow.Totals
-}
-
-// Sink takes what is found. It is called by one goroutine, and keeps nothing of r nor i.
-type Sink interface {
-	Flow(r *flow.Record)
-	// End follows the flows of the interval. An error ends the watch.
-	End(i *Interval) error
-}
-
 // Watch is one interface at work. All but Open is for one goroutine.
 type Watch struct {
+	Clock
+
 	options Options
-	sink    Sink
+	book    *Book
 	tracker *flow.Tracker
 	packet  dissector.Packet
 
@@ -56,12 +43,7 @@ type Watch struct {
 	ending   bool           // the source was closed because all is to end
 	received uint64         // by sources before this one
 	dropped  uint64
-	counted  uint64 // packets of records
-	number   uint64 // packets of sources before this one
-	total    Account
-	before   Account // at the begin of the interval
-	from     time.Time
-	interval atomic.Int64
+	number   uint64    // packets of sources before this one
 	cuts     []cut     // ends of intervals, those before Idle left out
 	asked    time.Time // when the kernel was last asked what it lost, for the taps
 	told     uint64    // of what it lost, to the taps
@@ -70,11 +52,9 @@ type Watch struct {
 
 // Open begins to capture, or to wait for an interface that is down. Errors are those of afpacket.Open.
 func Open(o Options, sink Sink) (*Watch, error) {
-	now := time.Now()
-	w := &Watch{options: o, sink: sink, from: now, asked: now, total: Account{Drops: map[string]uint64{}}}
-	w.before = w.total.clone()
+	w := &Watch{options: o, book: NewBook(o.Interface, PacketTier, sink), asked: time.Now()}
 	w.SetInterval(o.Interval)
-	w.tracker = flow.NewTracker(flow.Config{MaxFlows: o.MaxFlows}, w.flow)
+	w.tracker = flow.NewTracker(flow.Config{MaxFlows: o.MaxFlows}, w.book.Flow)
 	source, err := afpacket.Open(o.Interface, o.Capture)
 	switch {
 	case err == nil:
@@ -85,15 +65,6 @@ func Open(o Options, sink Sink) (*Watch, error) {
 		return nil, err
 	}
 	return w, nil
-}
-
-func (w *Watch) flow(r *flow.Record) {
-	w.counted += r.Packets
-	w.total.FlowRows++
-	if r.MetaRoCE != nil {
-		w.total.PathRows += uint64(len(r.MetaRoCE.Paths))
-	}
-	w.sink.Flow(r)
 }
 
 // filled is a batch of the reader, empty when it has ended, and why.
@@ -117,7 +88,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	if w.source != nil {
 		go read(w.source, empty, full)
 	}
-	interval := time.NewTimer(w.untilEnd())
+	interval := time.NewTimer(w.UntilEnd())
 	defer interval.Stop()
 	reopen := time.NewTicker(again)
 	defer reopen.Stop()
@@ -141,7 +112,7 @@ func (w *Watch) Run(ctx context.Context) error {
 			if err := w.report(); err != nil {
 				return errors.Join(err, w.end(empty, full))
 			}
-			interval.Reset(w.untilEnd())
+			interval.Reset(w.UntilEnd())
 		case <-ctx.Done():
 			err := w.end(empty, full)
 			w.tracker.Flush()
@@ -225,7 +196,7 @@ func (w *Watch) open() bool {
 // settle keeps the counters of a source that has ended, and closes it.
 func (w *Watch) settle() error {
 	w.count()
-	w.received, w.dropped = w.total.SourceIn, w.total.Drops[DropRing]
+	w.received, w.dropped = w.book.Total.SourceIn, w.book.Total.Drops[DropRing]
 	w.number += w.source.Report().Packets
 	source := w.source
 	w.source = nil
@@ -238,7 +209,7 @@ func (w *Watch) count() {
 		return
 	}
 	if i := w.source.Interfaces(); len(i) > 0 && i[0].Received != nil && i[0].Dropped != nil {
-		w.total.SourceIn, w.total.Drops[DropRing] = w.received+*i[0].Received, w.dropped+*i[0].Dropped
+		w.book.Total.SourceIn, w.book.Total.Drops[DropRing] = w.received+*i[0].Received, w.dropped+*i[0].Dropped
 	}
 }
 
@@ -267,14 +238,8 @@ func (w *Watch) observe(batch *capture.Batch) {
 // report ends an interval, whose flows have been told.
 func (w *Watch) report() error {
 	w.count()
-	totals := w.tracker.Totals()
-	w.total.observe(&totals, w.counted)
-	w.total.SourceHeld = w.total.SourceIn - min(w.total.SourceIn, w.total.SourceOut+w.total.Drops[DropRing])
-	now := time.Now()
-	i := Interval{
-		Interface: w.options.Interface, Start: w.from, End: now, Up: w.source != nil || w.ending,
-		Account: w.total.since(&w.before), Total: w.total, Totals: totals,
-	}
-	w.before, w.from = w.total.clone(), now
-	return w.sink.End(&i)
+	totals, t := w.tracker.Totals(), &w.book.Total
+	t.observe(&totals)
+	t.SourceHeld = t.SourceIn - min(t.SourceIn, t.SourceOut+t.Drops[DropRing])
+	return w.book.Close(w.source != nil || w.ending, &totals)
 }
