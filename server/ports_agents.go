@@ -31,3 +31,18 @@ type News struct {
 	Flows    map[uuid.UUID][]api.AgentFlow // of the agents that are watched one by one, the busiest first
 	Together []api.AgentFlow               // of all agents
 }
+
+// AgentHistory reads what agents counted in a span of time. A sort order or filter that makes no sense is ErrBadRequest.
+type AgentHistory interface {
+	FlowsOfAgents(ctx context.Context, params api.ListFlowsOfAgentsParams) (api.AgentFlowPage, error)
+	PortCounters(ctx context.Context, agent uuid.UUID, params api.ListPortCountersParams) (api.PortCounterList, error)
+	AgentSeries(ctx context.Context, agent uuid.UUID, params api.GetAgentSeriesParams) (api.AgentSeries, error)
+}
+
+// AgentFindings reads what agents made of what they saw.
+type AgentFindings interface {
+	RulesOfAgents(ctx context.Context, params api.ListRulesOfAgentsParams) (api.AgentRuleList, error)
+	DivergencesOfAgents(ctx context.Context, params api.ListDivergencesOfAgentsParams) (api.AgentDivergenceList, error)
+	EventsOfAgents(ctx context.Context, params api.ListEventsOfAgentsParams) (api.AgentEventList, error)
+	EventsOfCapture(ctx context.Context, capture uuid.UUID) (api.AgentEventList, error)
+}

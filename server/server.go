@@ -31,21 +31,23 @@ type Options struct {
 	Logger       *slog.Logger
 	Embedded     bool // the database was started by this process
 
-	Captures Captures
-	Eraser   Eraser
-	Flows    Flows
-	Paths    Paths
-	Replays  Replays
-	Proofs   Proofs
-	Packets  Packets
-	Agents   Agents
-	Ingest   Ingest  // nil: rows of agents are not taken
-	Queries  Queries // nil: switched off, for QueriesOff
-	Database Database
-	Analyzer Analyzer
-	Unpacker Unpacker
-	Merger   Merger
-	Differ   Differ
+	Captures      Captures
+	Eraser        Eraser
+	Flows         Flows
+	Paths         Paths
+	Replays       Replays
+	Proofs        Proofs
+	Packets       Packets
+	Agents        Agents
+	AgentHistory  AgentHistory
+	AgentFindings AgentFindings
+	Ingest        Ingest  // nil: rows of agents are not taken
+	Queries       Queries // nil: switched off, for QueriesOff
+	Database      Database
+	Analyzer      Analyzer
+	Unpacker      Unpacker
+	Merger        Merger
+	Differ        Differ
 
 	IngestToken string // that agents carry; required with Ingest
 	QueriesOff  string // one sentence on why queries are switched off

@@ -27,6 +27,8 @@ type Agent struct {
 	Interfaces           []string          `ch:"interfaces"`
 	Tiers                []string          `ch:"tiers"`
 	Up                   []uint8           `ch:"up"`
+	RDMA                 []string          `ch:"rdma"`
+	Bypassed             []uint8           `ch:"bypassed"`
 	Problem              string            `ch:"problem"`
 	PacketsPerSecond     float64           `ch:"packets_per_second"`
 	RDMAPacketsPerSecond float64           `ch:"rdma_packets_per_second"`
@@ -42,6 +44,11 @@ type Agent struct {
 	ShippedRows          uint64            `ch:"shipped_rows"`
 	RefusedRows          uint64            `ch:"refused_rows"`
 	Failures             uint64            `ch:"failures"`
+	Triggers             uint64            `ch:"triggers"`
+	LastTrigger          *time.Time        `ch:"last_trigger"`
+	LastTriggerEvent     string            `ch:"last_trigger_event"`
+	RecordsWaiting       uint64            `ch:"records_waiting"`
+	RecordsLost          uint64            `ch:"records_lost"`
 
 	Now time.Time `ch:"now"` // by the database's clock, when it was asked
 }
@@ -228,47 +235,63 @@ func (s *Store) complete(since time.Time, further string) string {
 
 // AgentFlows lists flows of the newest intervals of an agent whose rows have all arrived. A sort order or filter that makes
 // no sense is ErrBadRequest.
-func (s *Store) AgentFlows(ctx context.Context, id uuid.UUID, query AgentFlowQuery) (page AgentFlowPage, err error) {
-	sort, known := agentFlowSorts[query.Sort]
-	if !known {
-		return page, fmt.Errorf("%w: flows of agents cannot be sorted by %q", ErrBadRequest, query.Sort)
-	}
-	filter, arguments, err := flowFilter(query.Filter)
-	if err != nil {
-		return page, err
-	}
-	arguments = append(arguments, ofAgent(id), clickhouse.Named("interface", query.Interface))
+func (s *Store) AgentFlows(ctx context.Context, id uuid.UUID, query AgentFlowQuery) (AgentFlowPage, error) {
 	accounts, err := s.AgentAccounts(ctx, id, query.Intervals+incompleteIntervals)
-	if err != nil || len(accounts) == 0 {
-		return page, err
+	if err != nil {
+		return AgentFlowPage{}, err
 	}
-	oldest := accounts[len(accounts)-1].Start
-	var newest time.Time
-	if err := s.conn.QueryRow(ctx, "SELECT max(newest) FROM ("+s.complete(oldest, " AND a.agent_id = {agent:UUID}")+")", arguments...).Scan(&newest); err != nil {
-		return page, fmt.Errorf("find the newest interval of an agent: %w", err)
-	}
-	for i := range accounts {
-		if a := &accounts[i]; !a.End.After(newest) {
-			page.To = newest
-			page.From = newest.Add(-a.End.Sub(a.Start) * time.Duration(query.Intervals))
-			break
+	var page AgentFlowPage
+	if len(accounts) > 0 {
+		oldest := accounts[len(accounts)-1].Start
+		var newest time.Time
+		if err := s.conn.QueryRow(ctx, "SELECT max(newest) FROM ("+s.complete(oldest, " AND a.agent_id = {agent:UUID}")+")", ofAgent(id)).Scan(&newest); err != nil {
+			return page, fmt.Errorf("find the newest interval of an agent: %w", err)
+		}
+		for i := range accounts {
+			if a := &accounts[i]; !a.End.After(newest) {
+				page.To = newest
+				page.From = newest.Add(-a.End.Sub(a.Start) * time.Duration(query.Intervals))
+				break
+			}
 		}
 	}
 	if page.To.IsZero() {
 		return page, nil
 	}
-	condition := "f.agent_id = {agent:UUID} AND ({interface:String} = '' OR f.interface = {interface:String}) AND " +
-		strings.Join(within("f.interval_start", &page.From, &page.To), " AND ") + " AND " + within("f.interval_end", &page.From, nil)[0]
+	condition := strings.Join(append(within("f.interval_start", &page.From, &page.To), within("f.interval_end", &page.From, nil)...), " AND ") +
+		" AND f.agent_id = {agent:UUID} AND ({interface:String} = '' OR f.interface = {interface:String})"
+	found, err := s.agentFlows(ctx, condition, []any{ofAgent(id), clickhouse.Named("interface", query.Interface)}, query)
+	found.From, found.To = page.From, page.To
+	return found, err
+}
+
+// AgentFlowsIn lists flows of a scope; of the query its intervals and interface do not count.
+func (s *Store) AgentFlowsIn(ctx context.Context, scope AgentScope, query AgentFlowQuery) (AgentFlowPage, error) {
+	where, arguments := scope.where("f")
+	return s.agentFlows(ctx, where, arguments, query)
+}
+
+// agentFlows sums flows over the intervals that a condition on f chooses, and lists those that are asked for.
+func (s *Store) agentFlows(ctx context.Context, condition string, arguments []any, query AgentFlowQuery) (page AgentFlowPage, err error) {
+	sort, known := agentFlowSorts[query.Sort]
+	if !known {
+		return page, fmt.Errorf("%w: flows of agents cannot be sorted by %q", ErrBadRequest, query.Sort)
+	}
+	filter, words, err := flowFilter(query.Filter)
+	if err != nil {
+		return page, err
+	}
+	arguments = append(arguments, words...)
 	from := " FROM (" + s.agentFlowsOver(condition) + ") AS t WHERE " + filter
 	if err := s.conn.QueryRow(ctx, "SELECT count()"+from, arguments...).Scan(&page.Total); err != nil {
-		return page, fmt.Errorf("count flows of an agent: %w", err)
+		return page, fmt.Errorf("count flows of agents: %w", err)
 	}
 	direction := " DESC"
 	if query.Ascending {
 		direction = " ASC"
 	}
-	page.Flows, err = rowsAs[AgentFlow](ctx, s, "flows of an agent", "SELECT "+agentFlowColumns+from+" ORDER BY t."+sort+direction+
-		" NULLS LAST, t.interface, t.flow_id LIMIT "+strconv.Itoa(query.Limit)+" OFFSET "+strconv.Itoa(query.Offset), arguments...)
+	page.Flows, err = rowsAs[AgentFlow](ctx, s, "flows of agents", "SELECT "+agentFlowColumns+from+" ORDER BY t."+sort+direction+
+		" NULLS LAST, t.agent_id, t.interface, t.flow_id LIMIT "+strconv.Itoa(query.Limit)+" OFFSET "+strconv.Itoa(query.Offset), arguments...)
 	return page, err
 }
 

@@ -19,7 +19,7 @@ type Rule struct {
 	Rule         string `ch:"rule"`
 	Diverges     uint64 `ch:"diverges"`
 	Undetermined uint64 `ch:"undetermined"`
-	Conforms     uint64 `ch:"conforms"`
+	Conforms     uint64 `ch:"conforms"` // 0 from agents, which do not tell it
 	Connections  uint64 `ch:"connections"`
 	Diverging    uint64 `ch:"diverging"`
 }
@@ -30,23 +30,11 @@ func (s *Store) Rules(ctx context.Context, capture uuid.UUID) ([]Rule, error) {
 }
 
 // rules lists rules of a capture; further narrows to some of its connections.
-func (s *Store) rules(ctx context.Context, capture uuid.UUID, further string) (rules []Rule, err error) {
-	found, err := s.conn.Query(ctx, "SELECT t.rule AS rule, sum(t.diverges) AS diverges, sum(t.undetermined) AS undetermined,"+
+func (s *Store) rules(ctx context.Context, capture uuid.UUID, further string) ([]Rule, error) {
+	return rowsAs[Rule](ctx, s, "the rules", "SELECT t.rule AS rule, sum(t.diverges) AS diverges, sum(t.undetermined) AS undetermined,"+
 		" sum(t.conforms) AS conforms, count() AS connections, countIf(t.diverges > 0) AS diverging FROM "+s.table(verdictsTable)+
 		" AS t WHERE t.capture_id = {capture:UUID}"+further+" GROUP BY t.rule"+
 		" ORDER BY diverges > 0 DESC, undetermined > 0 DESC, any(t.severity) DESC, rule", clickhouse.Named("capture", capture.String()))
-	if err != nil {
-		return nil, fmt.Errorf("read the rules: %w", err)
-	}
-	defer closing(&err, found)
-	for found.Next() {
-		var row Rule
-		if err := found.ScanStruct(&row); err != nil {
-			return nil, fmt.Errorf("read the rules: %w", err)
-		}
-		rules = append(rules, row)
-	}
-	return rules, found.Err()
 }
 
 // Divergence is a row of the table divergences.
@@ -91,11 +79,18 @@ type DivergencePage struct {
 // Divergences lists places where connections of a capture diverge, or may, the gravest first. A rule that there is not
 // is ErrBadRequest.
 func (s *Store) Divergences(ctx context.Context, capture uuid.UUID, query DivergenceQuery) (page DivergencePage, err error) {
-	conditions := []string{"t.capture_id = {capture:UUID}"}
-	arguments := []any{clickhouse.Named("capture", capture.String())}
+	page.Divergences, page.Total, err = divergencesOf[Divergence](ctx, s, divergencesTable, divergenceColumns, "t.capture_id = {capture:UUID}", "t.connection_id",
+		[]any{clickhouse.Named("capture", capture.String())}, query)
+	return page, err
+}
+
+// divergencesOf lists rows of a table of divergences that meet a condition and are asked for: the gravest first, then by time,
+// and then as told.
+func divergencesOf[T any](ctx context.Context, s *Store, table, columns, condition, order string, arguments []any, query DivergenceQuery) (all []T, total uint64, err error) {
+	conditions := []string{condition}
 	if query.Rule != "" {
 		if _, known := finding.Find(query.Rule); !known {
-			return page, fmt.Errorf("%w: there is no rule %q", ErrBadRequest, query.Rule)
+			return nil, 0, fmt.Errorf("%w: there is no rule %q", ErrBadRequest, query.Rule)
 		}
 		conditions = append(conditions, "t.rule = {rule:String}")
 		arguments = append(arguments, clickhouse.Named("rule", query.Rule))
@@ -107,19 +102,19 @@ func (s *Store) Divergences(ctx context.Context, capture uuid.UUID, query Diverg
 	if query.Connection != 0 {
 		conditions = append(conditions, "t.connection_id = "+strconv.FormatUint(uint64(query.Connection), 10))
 	}
-	from := " FROM " + s.table(divergencesTable) + " AS t WHERE " + strings.Join(conditions, " AND ")
-	if err := s.conn.QueryRow(ctx, "SELECT count()"+from, arguments...).Scan(&page.Total); err != nil {
-		return page, fmt.Errorf("count divergences: %w", err)
+	from := " FROM " + s.table(table) + " AS t WHERE " + strings.Join(conditions, " AND ")
+	if err := s.conn.QueryRow(ctx, "SELECT count()"+from, arguments...).Scan(&total); err != nil {
+		return nil, 0, fmt.Errorf("count divergences: %w", err)
 	}
-	page.Divergences, err = s.selectDivergences(ctx, from+" ORDER BY t.verdict, t.severity DESC, t.rule, t.time, t.connection_id, t.packets LIMIT "+
-		strconv.Itoa(query.Limit)+" OFFSET "+strconv.Itoa(query.Offset), arguments)
-	return page, err
+	all, err = rowsAs[T](ctx, s, "divergences", "SELECT "+columns+from+" ORDER BY t.verdict, t.severity DESC, t.rule, t.time, "+order+", t.packets LIMIT "+
+		strconv.Itoa(query.Limit)+" OFFSET "+strconv.Itoa(query.Offset), arguments...)
+	return all, total, err
 }
 
 // Divergence returns one divergence of a capture, or ErrNotFound.
 func (s *Store) Divergence(ctx context.Context, capture uuid.UUID, id uint64) (Divergence, error) {
-	found, err := s.selectDivergences(ctx, " FROM "+s.table(divergencesTable)+" AS t WHERE t.capture_id = {capture:UUID} AND "+divergenceID+" = "+
-		strconv.FormatUint(id, 10)+" LIMIT 1", []any{clickhouse.Named("capture", capture.String())})
+	found, err := rowsAs[Divergence](ctx, s, "divergences", "SELECT "+divergenceColumns+" FROM "+s.table(divergencesTable)+" AS t WHERE t.capture_id = {capture:UUID} AND "+divergenceID+" = "+
+		strconv.FormatUint(id, 10)+" LIMIT 1", clickhouse.Named("capture", capture.String()))
 	if err != nil {
 		return Divergence{}, err
 	}
@@ -127,20 +122,4 @@ func (s *Store) Divergence(ctx context.Context, capture uuid.UUID, id uint64) (D
 		return Divergence{}, fmt.Errorf("divergence %d: %w", id, ErrNotFound)
 	}
 	return found[0], nil
-}
-
-func (s *Store) selectDivergences(ctx context.Context, rest string, arguments []any) (all []Divergence, err error) {
-	found, err := s.conn.Query(ctx, "SELECT "+divergenceColumns+rest, arguments...)
-	if err != nil {
-		return nil, fmt.Errorf("read divergences: %w", err)
-	}
-	defer closing(&err, found)
-	for found.Next() {
-		var row Divergence
-		if err := found.ScanStruct(&row); err != nil {
-			return nil, fmt.Errorf("read divergences: %w", err)
-		}
-		all = append(all, row)
-	}
-	return all, found.Err()
 }

@@ -19,6 +19,33 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AgentEventFate.
+const (
+	AgentEventFateLost        AgentEventFate = "lost"
+	AgentEventFateNotRecorded AgentEventFate = "not recorded"
+	AgentEventFateRecorded    AgentEventFate = "recorded"
+	AgentEventFateRecording   AgentEventFate = "recording"
+	AgentEventFateUploaded    AgentEventFate = "uploaded"
+)
+
+// Valid indicates whether the value is a known member of the AgentEventFate enum.
+func (e AgentEventFate) Valid() bool {
+	switch e {
+	case AgentEventFateLost:
+		return true
+	case AgentEventFateNotRecorded:
+		return true
+	case AgentEventFateRecorded:
+		return true
+	case AgentEventFateRecording:
+		return true
+	case AgentEventFateUploaded:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AgentFlowSort.
 const (
 	AgentFlowSortBytes         AgentFlowSort = "bytes"
@@ -727,6 +754,33 @@ func (e PathSort) Valid() bool {
 	}
 }
 
+// Defines values for PortCounterSource.
+const (
+	PortCounterSourceDriver    PortCounterSource = "driver"
+	PortCounterSourceHardware  PortCounterSource = "hardware"
+	PortCounterSourceInterface PortCounterSource = "interface"
+	PortCounterSourcePort      PortCounterSource = "port"
+	PortCounterSourceSetting   PortCounterSource = "setting"
+)
+
+// Valid indicates whether the value is a known member of the PortCounterSource enum.
+func (e PortCounterSource) Valid() bool {
+	switch e {
+	case PortCounterSourceDriver:
+		return true
+	case PortCounterSourceHardware:
+		return true
+	case PortCounterSourceInterface:
+		return true
+	case PortCounterSourcePort:
+		return true
+	case PortCounterSourceSetting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProgressPhase.
 const (
 	ProgressPhaseAnalyzing     ProgressPhase = "analyzing"
@@ -940,6 +994,24 @@ func (e Verdict) Valid() bool {
 	}
 }
 
+// Defines values for ListFlowsOfAgentsParamsOrder.
+const (
+	ListFlowsOfAgentsParamsOrderAsc  ListFlowsOfAgentsParamsOrder = "asc"
+	ListFlowsOfAgentsParamsOrderDesc ListFlowsOfAgentsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListFlowsOfAgentsParamsOrder enum.
+func (e ListFlowsOfAgentsParamsOrder) Valid() bool {
+	switch e {
+	case ListFlowsOfAgentsParamsOrderAsc:
+		return true
+	case ListFlowsOfAgentsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListAgentFlowsParamsOrder.
 const (
 	ListAgentFlowsParamsOrderAsc  ListAgentFlowsParamsOrder = "asc"
@@ -1111,6 +1183,9 @@ type Agent struct {
 	Problem              *string `json:"problem"`
 	RdmaPacketsPerSecond float64 `json:"rdma_packets_per_second"`
 
+	// Recorder What its flight recorder was triggered by since the agent started.
+	Recorder AgentRecorder `json:"recorder"`
+
 	// RefusedRows rows that could not be stored
 	RefusedRows int64 `json:"refused_rows"`
 
@@ -1187,6 +1262,75 @@ type AgentDetail struct {
 	Agent Agent `json:"agent"`
 }
 
+// AgentDivergence defines model for AgentDivergence.
+type AgentDivergence struct {
+	AgentId     openapi_types.UUID `json:"agent_id"`
+	Divergence  Divergence         `json:"divergence"`
+	Host        string             `json:"host"`
+	Interface   string             `json:"interface"`
+	IntervalEnd time.Time          `json:"interval_end"`
+
+	// IntervalStart begin of the interval in which it was found
+	IntervalStart time.Time `json:"interval_start"`
+
+	// Missed packets that the capture lost in that interval
+	Missed int64 `json:"missed"`
+}
+
+// AgentDivergenceList defines model for AgentDivergenceList.
+type AgentDivergenceList struct {
+	Divergences []AgentDivergence `json:"divergences"`
+	From        time.Time         `json:"from"`
+
+	// Ledger What is known to be missing from an answer, summed up over the accounts of the intervals that it is about.
+	Ledger AgentLedger `json:"ledger"`
+	To     time.Time   `json:"to"`
+
+	// Total those that match, of at most 16 a rule, connection and interval
+	Total int64 `json:"total"`
+}
+
+// AgentEvent What triggered the flight recorder of an agent.
+type AgentEvent struct {
+	AgentId openapi_types.UUID `json:"agent_id"`
+
+	// CaptureId capture that the record has become
+	CaptureId *openapi_types.UUID `json:"capture_id"`
+
+	// ConnectionId connection that it happened to
+	ConnectionId *string        `json:"connection_id"`
+	Fate         AgentEventFate `json:"fate"`
+
+	// FateAt when that became of it
+	FateAt    time.Time          `json:"fate_at"`
+	Host      string             `json:"host"`
+	Id        openapi_types.UUID `json:"id"`
+	Interface string             `json:"interface"`
+
+	// Kind divergence, NAK burst, retransmission, CE marks, throughput drop, path failure, signal or request
+	Kind string `json:"kind"`
+
+	// Packets packets in the record
+	Packets int64 `json:"packets"`
+
+	// Rule rule of replay, by its ID in docs/replay-rules.md
+	Rule     *string   `json:"rule"`
+	Sentence string    `json:"sentence"`
+	Time     time.Time `json:"time"`
+
+	// Why why it was not recorded, or is lost
+	Why *string `json:"why"`
+}
+
+// AgentEventFate defines model for AgentEvent.Fate.
+type AgentEventFate string
+
+// AgentEventList defines model for AgentEventList.
+type AgentEventList struct {
+	Events []AgentEvent `json:"events"`
+	Total  int64        `json:"total"`
+}
+
 // AgentFlow One direction of a connection as an agent saw it on an interface. Counts that cannot be told are null.
 type AgentFlow struct {
 	Acks        int64              `json:"acks"`
@@ -1245,12 +1389,30 @@ type AgentFlowList struct {
 	Total int64 `json:"total"`
 }
 
+// AgentFlowPage defines model for AgentFlowPage.
+type AgentFlowPage struct {
+	Flows []AgentFlow `json:"flows"`
+	From  time.Time   `json:"from"`
+
+	// Ledger What is known to be missing from an answer, summed up over the accounts of the intervals that it is about.
+	Ledger AgentLedger `json:"ledger"`
+	To     time.Time   `json:"to"`
+
+	// Total flows that match
+	Total int64 `json:"total"`
+}
+
 // AgentFlowSort defines model for AgentFlowSort.
 type AgentFlowSort string
 
 // AgentInterface defines model for AgentInterface.
 type AgentInterface struct {
-	Name string `json:"name"`
+	// Bypassed a NIC moves RDMA packets of this host past the kernel, where the agent does not see them
+	Bypassed bool   `json:"bypassed"`
+	Name     string `json:"name"`
+
+	// Rdma RDMA port behind it, for instance mlx5_0/1, or that there is no RDMA device; empty when the agent does not read counters
+	Rdma string `json:"rdma"`
 
 	// Tier how it captures
 	Tier string `json:"tier"`
@@ -1259,10 +1421,97 @@ type AgentInterface struct {
 	Up bool `json:"up"`
 }
 
+// AgentLedger What is known to be missing from an answer, summed up over the accounts of the intervals that it is about.
+type AgentLedger struct {
+	// Down intervals at whose end the interface was down or gone
+	Down int64 `json:"down"`
+
+	// Drops packets that did not get on, by stage and reason
+	Drops map[string]int64 `json:"drops"`
+
+	// From begin of the first interval
+	From *time.Time `json:"from"`
+
+	// InterfaceDropped packets that interfaces lost before anybody could capture them
+	InterfaceDropped *int64 `json:"interface_dropped"`
+
+	// Intervals of all interfaces; 0: agents have not reported
+	Intervals int64 `json:"intervals"`
+
+	// Judged packets that replay held against the reference; null when it was off
+	Judged *int64 `json:"judged"`
+
+	// Missed packets that the capture lost
+	Missed int64 `json:"missed"`
+
+	// Packets packets that reached the capture
+	Packets int64 `json:"packets"`
+
+	// To end of the last
+	To *time.Time `json:"to"`
+
+	// Untold divergences that were counted and not told of one by one
+	Untold int64 `json:"untold"`
+}
+
 // AgentList defines model for AgentList.
 type AgentList struct {
 	Agents []Agent `json:"agents"`
 	Total  int64   `json:"total"`
+}
+
+// AgentRecorder What its flight recorder was triggered by since the agent started.
+type AgentRecorder struct {
+	// Events each once
+	Events int64 `json:"events"`
+
+	// LastAt null before the first
+	LastAt *time.Time `json:"last_at"`
+
+	// LastEvent what the latest was in one sentence
+	LastEvent string `json:"last_event"`
+
+	// RecordsLost records that could not be kept
+	RecordsLost int64 `json:"records_lost"`
+
+	// RecordsWaiting records on its disk that are not uploaded
+	RecordsWaiting int64 `json:"records_waiting"`
+}
+
+// AgentRuleList defines model for AgentRuleList.
+type AgentRuleList struct {
+	From time.Time `json:"from"`
+
+	// Ledger What is known to be missing from an answer, summed up over the accounts of the intervals that it is about.
+	Ledger AgentLedger `json:"ledger"`
+	Rules  []Rule      `json:"rules"`
+	To     time.Time   `json:"to"`
+}
+
+// AgentSeries Null: the agent has not reported in that time, or not all of its rows have arrived. A count is negative when a verdict of an
+// interval before was taken back.
+type AgentSeries struct {
+	// BucketNs length of a bucket, a multiple of the agent's interval
+	BucketNs string `json:"bucket_ns"`
+	Bytes    Counts `json:"bytes"`
+	CeMarked Counts `json:"ce_marked"`
+	Cnps     Counts `json:"cnps"`
+
+	// Counters in the order in which they were asked for
+	Counters []CounterSeries `json:"counters"`
+
+	// Ledger What is known to be missing from an answer, summed up over the accounts of the intervals that it is about.
+	Ledger        AgentLedger `json:"ledger"`
+	Missed        Counts      `json:"missed"`
+	MissingPsns   Counts      `json:"missing_psns"`
+	Naks          Counts      `json:"naks"`
+	OutOfOrder    Counts      `json:"out_of_order"`
+	Packets       Counts      `json:"packets"`
+	Retransmitted Counts      `json:"retransmitted"`
+	RnrNaks       Counts      `json:"rnr_naks"`
+
+	// StartNs begin of each bucket, ns since the Unix epoch
+	StartNs []string `json:"start_ns"`
 }
 
 // AgentSpool What waits on the agent's disk.
@@ -1402,6 +1651,15 @@ type ConnectionPacket struct {
 	// Proof its place among the packets that prove the divergence, from 1
 	Proof *int `json:"proof"`
 }
+
+// CounterSeries defines model for CounterSeries.
+type CounterSeries struct {
+	Delta Counts `json:"delta"`
+	Key   string `json:"key"`
+}
+
+// Counts defines model for Counts.
+type Counts = []*int64
 
 // Diff Two captures or connections side by side. The figures are described in docs/json.md.
 type Diff struct {
@@ -2221,6 +2479,55 @@ type Pauses struct {
 	Xon int64 `json:"xon"`
 }
 
+// PortCounter defines model for PortCounter.
+type PortCounter struct {
+	// ChangedFrom what the setting was before
+	ChangedFrom *string `json:"changed_from"`
+
+	// Delta what it counted meanwhile, in the intervals that can tell; null when none can
+	Delta *int64 `json:"delta"`
+
+	// Device RDMA device; empty for what belongs to the network interface
+	Device    string `json:"device"`
+	Interface string `json:"interface"`
+
+	// Key names it within its interface: source/device/port/name
+	Key string `json:"key"`
+
+	// Meaning what it counts, in a sentence; null of those that are not explained
+	Meaning *string `json:"meaning"`
+
+	// Name as the kernel or the driver spells it
+	Name string `json:"name"`
+
+	// Port from 1; 0 for what belongs to all of the device, or to the network interface
+	Port    int64     `json:"port"`
+	ReadAt  time.Time `json:"read_at"`
+	Setting *string   `json:"setting"`
+
+	// Source port: counters of the RDMA port that InfiniBand defines; hardware: of the NIC; interface: statistics of the network interface; driver: what ethtool -S shows; setting: no counter
+	Source PortCounterSource `json:"source"`
+
+	// Unknown intervals that cannot: the agent started, or the counter went back
+	Unknown int64 `json:"unknown"`
+
+	// Value the newest
+	Value *int64 `json:"value"`
+}
+
+// PortCounterSource port: counters of the RDMA port that InfiniBand defines; hardware: of the NIC; interface: statistics of the network interface; driver: what ethtool -S shows; setting: no counter
+type PortCounterSource string
+
+// PortCounterList defines model for PortCounterList.
+type PortCounterList struct {
+	Counters []PortCounter `json:"counters"`
+	From     time.Time     `json:"from"`
+
+	// Ledger What is known to be missing from an answer, summed up over the accounts of the intervals that it is about.
+	Ledger AgentLedger `json:"ledger"`
+	To     time.Time   `json:"to"`
+}
+
 // PortUse defines model for PortUse.
 type PortUse struct {
 	FirstNumber int64      `json:"first_number"`
@@ -2383,9 +2690,10 @@ type RoundTrip struct {
 
 // Rule A rule of the catalogue in docs/replay-rules.md, and what came of it over all connections of a capture
 type Rule struct {
-	Conforms int64 `json:"conforms"`
+	// Conforms null of agents, which do not tell it
+	Conforms *int64 `json:"conforms"`
 
-	// Connections connections that it applied to
+	// Connections connections that it applied to; of agents, those that diverged or may have
 	Connections          int64 `json:"connections"`
 	Diverges             int64 `json:"diverges"`
 	DivergingConnections int64 `json:"diverging_connections"`
@@ -2644,8 +2952,20 @@ type FlowID = string
 // LastEventID defines model for LastEventID.
 type LastEventID = string
 
+// OfAgent defines model for OfAgent.
+type OfAgent = openapi_types.UUID
+
 // OfFlow defines model for OfFlow.
 type OfFlow = string
+
+// OfInterface defines model for OfInterface.
+type OfInterface = string
+
+// SpanFrom defines model for SpanFrom.
+type SpanFrom = time.Time
+
+// SpanTo defines model for SpanTo.
+type SpanTo = time.Time
 
 // WithID defines model for WithID.
 type WithID = openapi_types.UUID
@@ -2656,16 +2976,109 @@ type ListAgentsParams struct {
 	Limit  *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListDivergencesOfAgentsParams defines parameters for ListDivergencesOfAgents.
+type ListDivergencesOfAgentsParams struct {
+	// AgentId Only of one agent
+	AgentId *OfAgent `form:"agent_id,omitempty" json:"agent_id,omitempty"`
+
+	// Interface Only of one interface
+	Interface *OfInterface `form:"interface,omitempty" json:"interface,omitempty"`
+
+	// From Begin of the span of time; ten minutes before its end unless given
+	From *SpanFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To End of the span of time, at most 31 days behind its begin; now unless given
+	To *SpanTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Rule Of one rule, by its ID in docs/replay-rules.md
+	Rule    *string       `form:"rule,omitempty" json:"rule,omitempty"`
+	Verdict *FoundVerdict `form:"verdict,omitempty" json:"verdict,omitempty"`
+
+	// ConnectionId Of one connection
+	ConnectionId *string `form:"connection_id,omitempty" json:"connection_id,omitempty"`
+	Offset       *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit        *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListEventsOfAgentsParams defines parameters for ListEventsOfAgents.
+type ListEventsOfAgentsParams struct {
+	// AgentId Only of one agent
+	AgentId *OfAgent `form:"agent_id,omitempty" json:"agent_id,omitempty"`
+
+	// Interface Only of one interface
+	Interface *OfInterface `form:"interface,omitempty" json:"interface,omitempty"`
+
+	// From Begin of the span of time; ten minutes before its end unless given
+	From *SpanFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To End of the span of time, at most 31 days behind its begin; now unless given
+	To     *SpanTo `form:"to,omitempty" json:"to,omitempty"`
+	Offset *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListFlowsOfAgentsParams defines parameters for ListFlowsOfAgents.
+type ListFlowsOfAgentsParams struct {
+	// AgentId Only of one agent
+	AgentId *OfAgent `form:"agent_id,omitempty" json:"agent_id,omitempty"`
+
+	// Interface Only of one interface
+	Interface *OfInterface `form:"interface,omitempty" json:"interface,omitempty"`
+
+	// From Begin of the span of time; ten minutes before its end unless given
+	From *SpanFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To End of the span of time, at most 31 days behind its begin; now unless given
+	To    *SpanTo                       `form:"to,omitempty" json:"to,omitempty"`
+	Sort  *AgentFlowSort                `form:"sort,omitempty" json:"sort,omitempty"`
+	Order *ListFlowsOfAgentsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Filter Words that must all match, as those of the flows of a capture
+	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
+	Offset *int    `form:"offset,omitempty" json:"offset,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListFlowsOfAgentsParamsOrder defines parameters for ListFlowsOfAgents.
+type ListFlowsOfAgentsParamsOrder string
+
 // WatchAgentsParams defines parameters for WatchAgents.
 type WatchAgentsParams struct {
 	// LastEventID ID of the last event that the client has got
 	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
 }
 
+// ListRulesOfAgentsParams defines parameters for ListRulesOfAgents.
+type ListRulesOfAgentsParams struct {
+	// AgentId Only of one agent
+	AgentId *OfAgent `form:"agent_id,omitempty" json:"agent_id,omitempty"`
+
+	// Interface Only of one interface
+	Interface *OfInterface `form:"interface,omitempty" json:"interface,omitempty"`
+
+	// From Begin of the span of time; ten minutes before its end unless given
+	From *SpanFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To End of the span of time, at most 31 days behind its begin; now unless given
+	To *SpanTo `form:"to,omitempty" json:"to,omitempty"`
+}
+
 // GetAgentParams defines parameters for GetAgent.
 type GetAgentParams struct {
 	// Intervals How many of each interface
 	Intervals *int `form:"intervals,omitempty" json:"intervals,omitempty"`
+}
+
+// ListPortCountersParams defines parameters for ListPortCounters.
+type ListPortCountersParams struct {
+	// Interface Only of one interface
+	Interface *OfInterface `form:"interface,omitempty" json:"interface,omitempty"`
+
+	// From Begin of the span of time; ten minutes before its end unless given
+	From *SpanFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To End of the span of time, at most 31 days behind its begin; now unless given
+	To *SpanTo `form:"to,omitempty" json:"to,omitempty"`
 }
 
 // ListAgentFlowsParams defines parameters for ListAgentFlows.
@@ -2691,6 +3104,26 @@ type ListAgentFlowsParamsOrder string
 type WatchAgentParams struct {
 	// LastEventID ID of the last event that the client has got
 	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
+}
+
+// GetAgentSeriesParams defines parameters for GetAgentSeries.
+type GetAgentSeriesParams struct {
+	Interface string `form:"interface" json:"interface"`
+
+	// FlowId Only packets of one flow
+	FlowId *string `form:"flow_id,omitempty" json:"flow_id,omitempty"`
+
+	// Counters Counters by their keys, as listPortCounters has them, parted by commas; eight at most
+	Counters *string `form:"counters,omitempty" json:"counters,omitempty"`
+
+	// From Begin of the span of time; ten minutes before its end unless given
+	From *SpanFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To End of the span of time, at most 31 days behind its begin; now unless given
+	To *SpanTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Buckets Number of buckets that is aimed at
+	Buckets *int `form:"buckets,omitempty" json:"buckets,omitempty"`
 }
 
 // ListCapturesParams defines parameters for ListCaptures.
@@ -2909,18 +3342,36 @@ type ServerInterface interface {
 	// ListAgents Agents, how they are and when they were last heard of, by the names of their hosts
 	// (GET /agents)
 	ListAgents(w http.ResponseWriter, r *http.Request, params ListAgentsParams)
+	// ListDivergencesOfAgents Places where connections that agents watched diverged from the reference transport, or may have; the gravest first
+	// (GET /agents/divergences)
+	ListDivergencesOfAgents(w http.ResponseWriter, r *http.Request, params ListDivergencesOfAgentsParams)
+	// ListEventsOfAgents What triggered the flight recorders of agents, and what became of it; the newest first
+	// (GET /agents/events)
+	ListEventsOfAgents(w http.ResponseWriter, r *http.Request, params ListEventsOfAgentsParams)
+	// ListFlowsOfAgents Flows that agents saw in a span of time, the busiest first
+	// (GET /agents/flows)
+	ListFlowsOfAgents(w http.ResponseWriter, r *http.Request, params ListFlowsOfAgentsParams)
 	// WatchAgents All agents and the busiest flows that they see, as they report
 	// (GET /agents/live)
 	WatchAgents(w http.ResponseWriter, r *http.Request, params WatchAgentsParams)
+	// ListRulesOfAgents Rules of the reference transports that connections which agents watched diverged from, or may have; the gravest first
+	// (GET /agents/rules)
+	ListRulesOfAgents(w http.ResponseWriter, r *http.Request, params ListRulesOfAgentsParams)
 	// GetAgent One agent, and the account of its interfaces for the newest intervals
 	// (GET /agents/{agent_id})
 	GetAgent(w http.ResponseWriter, r *http.Request, agentId AgentID, params GetAgentParams)
+	// ListPortCounters What the NIC, its driver and the kernel counted beside the packets in a span of time, and how ports are set up
+	// (GET /agents/{agent_id}/counters)
+	ListPortCounters(w http.ResponseWriter, r *http.Request, agentId AgentID, params ListPortCountersParams)
 	// ListAgentFlows Flows that an agent saw in its newest intervals, the busiest first
 	// (GET /agents/{agent_id}/flows)
 	ListAgentFlows(w http.ResponseWriter, r *http.Request, agentId AgentID, params ListAgentFlowsParams)
 	// WatchAgent One agent and the busiest flows that it sees, as it reports
 	// (GET /agents/{agent_id}/live)
 	WatchAgent(w http.ResponseWriter, r *http.Request, agentId AgentID, params WatchAgentParams)
+	// GetAgentSeries Packets and troubles of an interface, or of one of its flows, over time, beside counters of the port
+	// (GET /agents/{agent_id}/series)
+	GetAgentSeries(w http.ResponseWriter, r *http.Request, agentId AgentID, params GetAgentSeriesParams)
 	// ListCaptures List captures, newest first
 	// (GET /captures)
 	ListCaptures(w http.ResponseWriter, r *http.Request, params ListCapturesParams)
@@ -2951,6 +3402,9 @@ type ServerInterface interface {
 	// DownloadDivergence The packets that prove a divergence as a capture, with a comment on each that says what it proves
 	// (GET /captures/{capture_id}/divergences/{divergence_id}/pcapng)
 	DownloadDivergence(w http.ResponseWriter, r *http.Request, captureId CaptureID, divergenceId DivergenceID, params DownloadDivergenceParams)
+	// ListEventsOfCapture The event of an agent whose record the capture is; none of most captures
+	// (GET /captures/{capture_id}/events)
+	ListEventsOfCapture(w http.ResponseWriter, r *http.Request, captureId CaptureID)
 	// DownloadCapture Download the stored capture, decompressed
 	// (GET /captures/{capture_id}/file)
 	DownloadCapture(w http.ResponseWriter, r *http.Request, captureId CaptureID)
@@ -3089,6 +3543,378 @@ func (siw *ServerInterfaceWrapper) ListAgents(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ListDivergencesOfAgents operation middleware
+func (siw *ServerInterfaceWrapper) ListDivergencesOfAgents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDivergencesOfAgentsParams
+
+	// ------------- Optional query parameter "agent_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_id", r.URL.Query(), &params.AgentId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "agent_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "interface" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interface", r.URL.Query(), &params.Interface, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interface"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interface", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "rule" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "rule", r.URL.Query(), &params.Rule, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "rule"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "rule", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "verdict" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "verdict", r.URL.Query(), &params.Verdict, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "verdict"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "verdict", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "connection_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "connection_id", r.URL.Query(), &params.ConnectionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "connection_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "connection_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDivergencesOfAgents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListEventsOfAgents operation middleware
+func (siw *ServerInterfaceWrapper) ListEventsOfAgents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEventsOfAgentsParams
+
+	// ------------- Optional query parameter "agent_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_id", r.URL.Query(), &params.AgentId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "agent_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "interface" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interface", r.URL.Query(), &params.Interface, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interface"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interface", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListEventsOfAgents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListFlowsOfAgents operation middleware
+func (siw *ServerInterfaceWrapper) ListFlowsOfAgents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFlowsOfAgentsParams
+
+	// ------------- Optional query parameter "agent_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_id", r.URL.Query(), &params.AgentId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "agent_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "interface" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interface", r.URL.Query(), &params.Interface, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interface"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interface", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "order"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "order", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "filter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "filter", r.URL.Query(), &params.Filter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "filter"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "filter", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", r.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "offset"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "offset", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListFlowsOfAgents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // WatchAgents operation middleware
 func (siw *ServerInterfaceWrapper) WatchAgents(w http.ResponseWriter, r *http.Request) {
 
@@ -3121,6 +3947,78 @@ func (siw *ServerInterfaceWrapper) WatchAgents(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.WatchAgents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListRulesOfAgents operation middleware
+func (siw *ServerInterfaceWrapper) ListRulesOfAgents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRulesOfAgentsParams
+
+	// ------------- Optional query parameter "agent_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_id", r.URL.Query(), &params.AgentId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "agent_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "interface" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interface", r.URL.Query(), &params.Interface, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interface"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interface", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListRulesOfAgents(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3163,6 +4061,74 @@ func (siw *ServerInterfaceWrapper) GetAgent(w http.ResponseWriter, r *http.Reque
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAgent(w, r, agentId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListPortCounters operation middleware
+func (siw *ServerInterfaceWrapper) ListPortCounters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "agent_id" -------------
+	var agentId AgentID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "agent_id", r.PathValue("agent_id"), &agentId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPortCountersParams
+
+	// ------------- Optional query parameter "interface" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interface", r.URL.Query(), &params.Interface, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interface"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interface", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListPortCounters(w, r, agentId, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3333,6 +4299,113 @@ func (siw *ServerInterfaceWrapper) WatchAgent(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.WatchAgent(w, r, agentId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetAgentSeries operation middleware
+func (siw *ServerInterfaceWrapper) GetAgentSeries(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "agent_id" -------------
+	var agentId AgentID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "agent_id", r.PathValue("agent_id"), &agentId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "agent_id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAgentSeriesParams
+
+	// ------------- Required query parameter "interface" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "interface", r.URL.Query(), &params.Interface, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "interface"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "interface", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "flow_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "flow_id", r.URL.Query(), &params.FlowId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "flow_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "flow_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "counters" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "counters", r.URL.Query(), &params.Counters, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "counters"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "counters", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "buckets" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "buckets", r.URL.Query(), &params.Buckets, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "buckets"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "buckets", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetAgentSeries(w, r, agentId, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3747,6 +4820,32 @@ func (siw *ServerInterfaceWrapper) DownloadDivergence(w http.ResponseWriter, r *
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DownloadDivergence(w, r, captureId, divergenceId, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListEventsOfCapture operation middleware
+func (siw *ServerInterfaceWrapper) ListEventsOfCapture(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "capture_id" -------------
+	var captureId CaptureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "capture_id", r.PathValue("capture_id"), &captureId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "capture_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListEventsOfCapture(w, r, captureId)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5376,6 +6475,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/flows/{flow_id}", wrapper.GetFlow)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/paths", wrapper.ListPaths)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/streams", wrapper.ListStreams)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/events", wrapper.ListEventsOfCapture)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/rules", wrapper.ListRules)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/flows/{flow_id}/replay", wrapper.GetReplay)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/flows/{flow_id}/sequence", wrapper.GetSequence)
@@ -5398,8 +6498,14 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/captures/{capture_id}/packets/{number}", wrapper.GetPacket)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents", wrapper.ListAgents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/live", wrapper.WatchAgents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/flows", wrapper.ListFlowsOfAgents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/rules", wrapper.ListRulesOfAgents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/divergences", wrapper.ListDivergencesOfAgents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/events", wrapper.ListEventsOfAgents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}", wrapper.GetAgent)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}/flows", wrapper.ListAgentFlows)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}/counters", wrapper.ListPortCounters)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}/series", wrapper.GetAgentSeries)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/agents/{agent_id}/live", wrapper.WatchAgent)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/ingest/batches", wrapper.IngestBatches)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/query", wrapper.RunQuery)
@@ -5441,6 +6547,123 @@ type ListAgentsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListAgentsdefaultApplicationProblemPlusJSONResponse) VisitListAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDivergencesOfAgentsRequestObject struct {
+	Params ListDivergencesOfAgentsParams
+}
+
+type ListDivergencesOfAgentsResponseObject interface {
+	VisitListDivergencesOfAgentsResponse(w http.ResponseWriter) error
+}
+
+type ListDivergencesOfAgents200JSONResponse AgentDivergenceList
+
+func (response ListDivergencesOfAgents200JSONResponse) VisitListDivergencesOfAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDivergencesOfAgentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDivergencesOfAgentsdefaultApplicationProblemPlusJSONResponse) VisitListDivergencesOfAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEventsOfAgentsRequestObject struct {
+	Params ListEventsOfAgentsParams
+}
+
+type ListEventsOfAgentsResponseObject interface {
+	VisitListEventsOfAgentsResponse(w http.ResponseWriter) error
+}
+
+type ListEventsOfAgents200JSONResponse AgentEventList
+
+func (response ListEventsOfAgents200JSONResponse) VisitListEventsOfAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEventsOfAgentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListEventsOfAgentsdefaultApplicationProblemPlusJSONResponse) VisitListEventsOfAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFlowsOfAgentsRequestObject struct {
+	Params ListFlowsOfAgentsParams
+}
+
+type ListFlowsOfAgentsResponseObject interface {
+	VisitListFlowsOfAgentsResponse(w http.ResponseWriter) error
+}
+
+type ListFlowsOfAgents200JSONResponse AgentFlowPage
+
+func (response ListFlowsOfAgents200JSONResponse) VisitListFlowsOfAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFlowsOfAgentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListFlowsOfAgentsdefaultApplicationProblemPlusJSONResponse) VisitListFlowsOfAgentsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5520,6 +6743,45 @@ func (response WatchAgentsdefaultApplicationProblemPlusJSONResponse) VisitWatchA
 	return err
 }
 
+type ListRulesOfAgentsRequestObject struct {
+	Params ListRulesOfAgentsParams
+}
+
+type ListRulesOfAgentsResponseObject interface {
+	VisitListRulesOfAgentsResponse(w http.ResponseWriter) error
+}
+
+type ListRulesOfAgents200JSONResponse AgentRuleList
+
+func (response ListRulesOfAgents200JSONResponse) VisitListRulesOfAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRulesOfAgentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListRulesOfAgentsdefaultApplicationProblemPlusJSONResponse) VisitListRulesOfAgentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAgentRequestObject struct {
 	AgentId AgentID `json:"agent_id"`
 	Params  GetAgentParams
@@ -5549,6 +6811,46 @@ type GetAgentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetAgentdefaultApplicationProblemPlusJSONResponse) VisitGetAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPortCountersRequestObject struct {
+	AgentId AgentID `json:"agent_id"`
+	Params  ListPortCountersParams
+}
+
+type ListPortCountersResponseObject interface {
+	VisitListPortCountersResponse(w http.ResponseWriter) error
+}
+
+type ListPortCounters200JSONResponse PortCounterList
+
+func (response ListPortCounters200JSONResponse) VisitListPortCountersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPortCountersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListPortCountersdefaultApplicationProblemPlusJSONResponse) VisitListPortCountersResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5658,6 +6960,46 @@ type WatchAgentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response WatchAgentdefaultApplicationProblemPlusJSONResponse) VisitWatchAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAgentSeriesRequestObject struct {
+	AgentId AgentID `json:"agent_id"`
+	Params  GetAgentSeriesParams
+}
+
+type GetAgentSeriesResponseObject interface {
+	VisitGetAgentSeriesResponse(w http.ResponseWriter) error
+}
+
+type GetAgentSeries200JSONResponse AgentSeries
+
+func (response GetAgentSeries200JSONResponse) VisitGetAgentSeriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAgentSeriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAgentSeriesdefaultApplicationProblemPlusJSONResponse) VisitGetAgentSeriesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6077,6 +7419,45 @@ type DownloadDivergencedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DownloadDivergencedefaultApplicationProblemPlusJSONResponse) VisitDownloadDivergenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEventsOfCaptureRequestObject struct {
+	CaptureId CaptureID `json:"capture_id"`
+}
+
+type ListEventsOfCaptureResponseObject interface {
+	VisitListEventsOfCaptureResponse(w http.ResponseWriter) error
+}
+
+type ListEventsOfCapture200JSONResponse AgentEventList
+
+func (response ListEventsOfCapture200JSONResponse) VisitListEventsOfCaptureResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEventsOfCapturedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListEventsOfCapturedefaultApplicationProblemPlusJSONResponse) VisitListEventsOfCaptureResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7265,18 +8646,36 @@ type StrictServerInterface interface {
 	// ListAgents Agents, how they are and when they were last heard of, by the names of their hosts
 	// (GET /agents)
 	ListAgents(ctx context.Context, request ListAgentsRequestObject) (ListAgentsResponseObject, error)
+	// ListDivergencesOfAgents Places where connections that agents watched diverged from the reference transport, or may have; the gravest first
+	// (GET /agents/divergences)
+	ListDivergencesOfAgents(ctx context.Context, request ListDivergencesOfAgentsRequestObject) (ListDivergencesOfAgentsResponseObject, error)
+	// ListEventsOfAgents What triggered the flight recorders of agents, and what became of it; the newest first
+	// (GET /agents/events)
+	ListEventsOfAgents(ctx context.Context, request ListEventsOfAgentsRequestObject) (ListEventsOfAgentsResponseObject, error)
+	// ListFlowsOfAgents Flows that agents saw in a span of time, the busiest first
+	// (GET /agents/flows)
+	ListFlowsOfAgents(ctx context.Context, request ListFlowsOfAgentsRequestObject) (ListFlowsOfAgentsResponseObject, error)
 	// WatchAgents All agents and the busiest flows that they see, as they report
 	// (GET /agents/live)
 	WatchAgents(ctx context.Context, request WatchAgentsRequestObject) (WatchAgentsResponseObject, error)
+	// ListRulesOfAgents Rules of the reference transports that connections which agents watched diverged from, or may have; the gravest first
+	// (GET /agents/rules)
+	ListRulesOfAgents(ctx context.Context, request ListRulesOfAgentsRequestObject) (ListRulesOfAgentsResponseObject, error)
 	// GetAgent One agent, and the account of its interfaces for the newest intervals
 	// (GET /agents/{agent_id})
 	GetAgent(ctx context.Context, request GetAgentRequestObject) (GetAgentResponseObject, error)
+	// ListPortCounters What the NIC, its driver and the kernel counted beside the packets in a span of time, and how ports are set up
+	// (GET /agents/{agent_id}/counters)
+	ListPortCounters(ctx context.Context, request ListPortCountersRequestObject) (ListPortCountersResponseObject, error)
 	// ListAgentFlows Flows that an agent saw in its newest intervals, the busiest first
 	// (GET /agents/{agent_id}/flows)
 	ListAgentFlows(ctx context.Context, request ListAgentFlowsRequestObject) (ListAgentFlowsResponseObject, error)
 	// WatchAgent One agent and the busiest flows that it sees, as it reports
 	// (GET /agents/{agent_id}/live)
 	WatchAgent(ctx context.Context, request WatchAgentRequestObject) (WatchAgentResponseObject, error)
+	// GetAgentSeries Packets and troubles of an interface, or of one of its flows, over time, beside counters of the port
+	// (GET /agents/{agent_id}/series)
+	GetAgentSeries(ctx context.Context, request GetAgentSeriesRequestObject) (GetAgentSeriesResponseObject, error)
 	// ListCaptures List captures, newest first
 	// (GET /captures)
 	ListCaptures(ctx context.Context, request ListCapturesRequestObject) (ListCapturesResponseObject, error)
@@ -7307,6 +8706,9 @@ type StrictServerInterface interface {
 	// DownloadDivergence The packets that prove a divergence as a capture, with a comment on each that says what it proves
 	// (GET /captures/{capture_id}/divergences/{divergence_id}/pcapng)
 	DownloadDivergence(ctx context.Context, request DownloadDivergenceRequestObject) (DownloadDivergenceResponseObject, error)
+	// ListEventsOfCapture The event of an agent whose record the capture is; none of most captures
+	// (GET /captures/{capture_id}/events)
+	ListEventsOfCapture(ctx context.Context, request ListEventsOfCaptureRequestObject) (ListEventsOfCaptureResponseObject, error)
 	// DownloadCapture Download the stored capture, decompressed
 	// (GET /captures/{capture_id}/file)
 	DownloadCapture(ctx context.Context, request DownloadCaptureRequestObject) (DownloadCaptureResponseObject, error)
@@ -7455,6 +8857,84 @@ func (sh *strictHandler) ListAgents(w http.ResponseWriter, r *http.Request, para
 	}
 }
 
+// ListDivergencesOfAgents operation middleware
+func (sh *strictHandler) ListDivergencesOfAgents(w http.ResponseWriter, r *http.Request, params ListDivergencesOfAgentsParams) {
+	var request ListDivergencesOfAgentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDivergencesOfAgents(ctx, request.(ListDivergencesOfAgentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDivergencesOfAgents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDivergencesOfAgentsResponseObject); ok {
+		if err := validResponse.VisitListDivergencesOfAgentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListEventsOfAgents operation middleware
+func (sh *strictHandler) ListEventsOfAgents(w http.ResponseWriter, r *http.Request, params ListEventsOfAgentsParams) {
+	var request ListEventsOfAgentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEventsOfAgents(ctx, request.(ListEventsOfAgentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEventsOfAgents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListEventsOfAgentsResponseObject); ok {
+		if err := validResponse.VisitListEventsOfAgentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFlowsOfAgents operation middleware
+func (sh *strictHandler) ListFlowsOfAgents(w http.ResponseWriter, r *http.Request, params ListFlowsOfAgentsParams) {
+	var request ListFlowsOfAgentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFlowsOfAgents(ctx, request.(ListFlowsOfAgentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFlowsOfAgents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListFlowsOfAgentsResponseObject); ok {
+		if err := validResponse.VisitListFlowsOfAgentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // WatchAgents operation middleware
 func (sh *strictHandler) WatchAgents(w http.ResponseWriter, r *http.Request, params WatchAgentsParams) {
 	var request WatchAgentsRequestObject
@@ -7474,6 +8954,32 @@ func (sh *strictHandler) WatchAgents(w http.ResponseWriter, r *http.Request, par
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(WatchAgentsResponseObject); ok {
 		if err := validResponse.VisitWatchAgentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListRulesOfAgents operation middleware
+func (sh *strictHandler) ListRulesOfAgents(w http.ResponseWriter, r *http.Request, params ListRulesOfAgentsParams) {
+	var request ListRulesOfAgentsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRulesOfAgents(ctx, request.(ListRulesOfAgentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRulesOfAgents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListRulesOfAgentsResponseObject); ok {
+		if err := validResponse.VisitListRulesOfAgentsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -7501,6 +9007,33 @@ func (sh *strictHandler) GetAgent(w http.ResponseWriter, r *http.Request, agentI
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetAgentResponseObject); ok {
 		if err := validResponse.VisitGetAgentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPortCounters operation middleware
+func (sh *strictHandler) ListPortCounters(w http.ResponseWriter, r *http.Request, agentId AgentID, params ListPortCountersParams) {
+	var request ListPortCountersRequestObject
+
+	request.AgentId = agentId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPortCounters(ctx, request.(ListPortCountersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPortCounters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListPortCountersResponseObject); ok {
+		if err := validResponse.VisitListPortCountersResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -7555,6 +9088,33 @@ func (sh *strictHandler) WatchAgent(w http.ResponseWriter, r *http.Request, agen
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(WatchAgentResponseObject); ok {
 		if err := validResponse.VisitWatchAgentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetAgentSeries operation middleware
+func (sh *strictHandler) GetAgentSeries(w http.ResponseWriter, r *http.Request, agentId AgentID, params GetAgentSeriesParams) {
+	var request GetAgentSeriesRequestObject
+
+	request.AgentId = agentId
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAgentSeries(ctx, request.(GetAgentSeriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAgentSeries")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetAgentSeriesResponseObject); ok {
+		if err := validResponse.VisitGetAgentSeriesResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -7823,6 +9383,32 @@ func (sh *strictHandler) DownloadDivergence(w http.ResponseWriter, r *http.Reque
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(DownloadDivergenceResponseObject); ok {
 		if err := validResponse.VisitDownloadDivergenceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListEventsOfCapture operation middleware
+func (sh *strictHandler) ListEventsOfCapture(w http.ResponseWriter, r *http.Request, captureId CaptureID) {
+	var request ListEventsOfCaptureRequestObject
+
+	request.CaptureId = captureId
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEventsOfCapture(ctx, request.(ListEventsOfCaptureRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEventsOfCapture")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListEventsOfCaptureResponseObject); ok {
+		if err := validResponse.VisitListEventsOfCaptureResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

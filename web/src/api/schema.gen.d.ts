@@ -221,6 +221,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{capture_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        /** The event of an agent whose record the capture is; none of most captures */
+        get: operations["listEventsOfCapture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/captures/{capture_id}/rules": {
         parameters: {
             query?: never;
@@ -639,6 +658,77 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agents/flows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Flows that agents saw in a span of time, the busiest first
+         * @description The sums are of whole intervals, of which the first and the last may reach beyond the span.
+         */
+        get: operations["listFlowsOfAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rules of the reference transports that connections which agents watched diverged from, or may have; the gravest first */
+        get: operations["listRulesOfAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/divergences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Places where connections that agents watched diverged from the reference transport, or may have; the gravest first */
+        get: operations["listDivergencesOfAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What triggered the flight recorders of agents, and what became of it; the newest first */
+        get: operations["listEventsOfAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{agent_id}": {
         parameters: {
             query?: never;
@@ -669,6 +759,44 @@ export interface paths {
         };
         /** Flows that an agent saw in its newest intervals, the busiest first */
         get: operations["listAgentFlows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent_id}/counters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        /** What the NIC, its driver and the kernel counted beside the packets in a span of time, and how ports are set up */
+        get: operations["listPortCounters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{agent_id}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        /** Packets and troubles of an interface, or of one of its flows, over time, beside counters of the port */
+        get: operations["getAgentSeries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1307,11 +1435,14 @@ export interface components {
             diverges: number;
             /** Format: int64 */
             undetermined: number;
-            /** Format: int64 */
-            conforms: number;
             /**
              * Format: int64
-             * @description connections that it applied to
+             * @description null of agents, which do not tell it
+             */
+            conforms: number | null;
+            /**
+             * Format: int64
+             * @description connections that it applied to; of agents, those that diverged or may have
              */
             connections: number;
             /** Format: int64 */
@@ -2322,6 +2453,32 @@ export interface components {
              * @description tries to store that failed
              */
             failures: number;
+            recorder: components["schemas"]["AgentRecorder"];
+        };
+        /** @description What its flight recorder was triggered by since the agent started. */
+        AgentRecorder: {
+            /**
+             * Format: int64
+             * @description each once
+             */
+            events: number;
+            /**
+             * Format: date-time
+             * @description null before the first
+             */
+            last_at: string | null;
+            /** @description what the latest was in one sentence */
+            last_event: string;
+            /**
+             * Format: int64
+             * @description records on its disk that are not uploaded
+             */
+            records_waiting: number;
+            /**
+             * Format: int64
+             * @description records that could not be kept
+             */
+            records_lost: number;
         };
         AgentInterface: {
             name: string;
@@ -2329,6 +2486,10 @@ export interface components {
             tier: string;
             /** @description whether it can be captured on */
             up: boolean;
+            /** @description RDMA port behind it, for instance mlx5_0/1, or that there is no RDMA device; empty when the agent does not read counters */
+            rdma: string;
+            /** @description a NIC moves RDMA packets of this host past the kernel, where the agent does not see them */
+            bypassed: boolean;
         };
         /** @description What waits on the agent's disk. */
         AgentSpool: {
@@ -2532,6 +2693,230 @@ export interface components {
             /** Format: date-time */
             to: string | null;
         };
+        /** @description What is known to be missing from an answer, summed up over the accounts of the intervals that it is about. */
+        AgentLedger: {
+            /**
+             * Format: int64
+             * @description of all interfaces; 0: agents have not reported
+             */
+            intervals: number;
+            /**
+             * Format: int64
+             * @description intervals at whose end the interface was down or gone
+             */
+            down: number;
+            /**
+             * Format: date-time
+             * @description begin of the first interval
+             */
+            from: string | null;
+            /**
+             * Format: date-time
+             * @description end of the last
+             */
+            to: string | null;
+            /**
+             * Format: int64
+             * @description packets that the capture lost
+             */
+            missed: number;
+            /**
+             * Format: int64
+             * @description packets that interfaces lost before anybody could capture them
+             */
+            interface_dropped: number | null;
+            /**
+             * Format: int64
+             * @description packets that reached the capture
+             */
+            packets: number;
+            /** @description packets that did not get on, by stage and reason */
+            drops: {
+                [key: string]: number;
+            };
+            /**
+             * Format: int64
+             * @description packets that replay held against the reference; null when it was off
+             */
+            judged: number | null;
+            /**
+             * Format: int64
+             * @description divergences that were counted and not told of one by one
+             */
+            untold: number;
+        };
+        AgentFlowPage: {
+            flows: components["schemas"]["AgentFlow"][];
+            /**
+             * Format: int64
+             * @description flows that match
+             */
+            total: number;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            ledger: components["schemas"]["AgentLedger"];
+        };
+        AgentRuleList: {
+            rules: components["schemas"]["Rule"][];
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            ledger: components["schemas"]["AgentLedger"];
+        };
+        AgentDivergence: {
+            divergence: components["schemas"]["Divergence"];
+            /** Format: uuid */
+            agent_id: string;
+            host: string;
+            interface: string;
+            /**
+             * Format: date-time
+             * @description begin of the interval in which it was found
+             */
+            interval_start: string;
+            /** Format: date-time */
+            interval_end: string;
+            /**
+             * Format: int64
+             * @description packets that the capture lost in that interval
+             */
+            missed: number;
+        };
+        AgentDivergenceList: {
+            divergences: components["schemas"]["AgentDivergence"][];
+            /**
+             * Format: int64
+             * @description those that match, of at most 16 a rule, connection and interval
+             */
+            total: number;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            ledger: components["schemas"]["AgentLedger"];
+        };
+        /** @description What triggered the flight recorder of an agent. */
+        AgentEvent: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            agent_id: string;
+            host: string;
+            interface: string;
+            /** Format: date-time */
+            time: string;
+            /** @description divergence, NAK burst, retransmission, CE marks, throughput drop, path failure, signal or request */
+            kind: string;
+            /** @description rule of replay, by its ID in docs/replay-rules.md */
+            rule: string | null;
+            /** @description connection that it happened to */
+            connection_id: string | null;
+            sentence: string;
+            /** @enum {string} */
+            fate: "recording" | "not recorded" | "recorded" | "uploaded" | "lost";
+            /**
+             * Format: date-time
+             * @description when that became of it
+             */
+            fate_at: string;
+            /** @description why it was not recorded, or is lost */
+            why: string | null;
+            /**
+             * Format: int64
+             * @description packets in the record
+             */
+            packets: number;
+            /**
+             * Format: uuid
+             * @description capture that the record has become
+             */
+            capture_id: string | null;
+        };
+        AgentEventList: {
+            events: components["schemas"]["AgentEvent"][];
+            /** Format: int64 */
+            total: number;
+        };
+        PortCounter: {
+            /** @description names it within its interface: source/device/port/name */
+            key: string;
+            interface: string;
+            /**
+             * @description port: counters of the RDMA port that InfiniBand defines; hardware: of the NIC; interface: statistics of the network interface; driver: what ethtool -S shows; setting: no counter
+             * @enum {string}
+             */
+            source: "port" | "hardware" | "interface" | "driver" | "setting";
+            /** @description RDMA device; empty for what belongs to the network interface */
+            device: string;
+            /**
+             * Format: int64
+             * @description from 1; 0 for what belongs to all of the device, or to the network interface
+             */
+            port: number;
+            /** @description as the kernel or the driver spells it */
+            name: string;
+            /**
+             * Format: int64
+             * @description the newest
+             */
+            value: number | null;
+            /**
+             * Format: int64
+             * @description what it counted meanwhile, in the intervals that can tell; null when none can
+             */
+            delta: number | null;
+            /**
+             * Format: int64
+             * @description intervals that cannot: the agent started, or the counter went back
+             */
+            unknown: number;
+            setting: string | null;
+            /** @description what the setting was before */
+            changed_from: string | null;
+            /** @description what it counts, in a sentence; null of those that are not explained */
+            meaning: string | null;
+            /** Format: date-time */
+            read_at: string;
+        };
+        PortCounterList: {
+            counters: components["schemas"]["PortCounter"][];
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            ledger: components["schemas"]["AgentLedger"];
+        };
+        /**
+         * @description Null: the agent has not reported in that time, or not all of its rows have arrived. A count is negative when a verdict of an
+         *     interval before was taken back.
+         */
+        AgentSeries: {
+            /** @description length of a bucket, a multiple of the agent's interval */
+            bucket_ns: string;
+            /** @description begin of each bucket, ns since the Unix epoch */
+            start_ns: string[];
+            packets: components["schemas"]["Counts"];
+            bytes: components["schemas"]["Counts"];
+            retransmitted: components["schemas"]["Counts"];
+            out_of_order: components["schemas"]["Counts"];
+            missing_psns: components["schemas"]["Counts"];
+            naks: components["schemas"]["Counts"];
+            rnr_naks: components["schemas"]["Counts"];
+            cnps: components["schemas"]["Counts"];
+            ce_marked: components["schemas"]["Counts"];
+            missed: components["schemas"]["Counts"];
+            /** @description in the order in which they were asked for */
+            counters: components["schemas"]["CounterSeries"][];
+            ledger: components["schemas"]["AgentLedger"];
+        };
+        CounterSeries: {
+            key: string;
+            delta: components["schemas"]["Counts"];
+        };
+        Counts: (number | null)[];
         /** @description The data of an event of a live view. */
         AgentsEvent: {
             /**
@@ -2580,6 +2965,14 @@ export interface components {
         WithID: string;
         DivergenceID: string;
         AgentID: string;
+        /** @description Only of one agent */
+        OfAgent: string;
+        /** @description Only of one interface */
+        OfInterface: string;
+        /** @description Begin of the span of time; ten minutes before its end unless given */
+        SpanFrom: string;
+        /** @description End of the span of time, at most 31 days behind its begin; now unless given */
+        SpanTo: string;
         /** @description ID of the last event that the client has got */
         LastEventID: string;
         /** @description Only those of this flow */
@@ -3038,6 +3431,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StreamList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEventsOfCapture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                capture_id: components["parameters"]["CaptureID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentEventList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3662,6 +4078,141 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listFlowsOfAgents: {
+        parameters: {
+            query?: {
+                /** @description Only of one agent */
+                agent_id?: components["parameters"]["OfAgent"];
+                /** @description Only of one interface */
+                interface?: components["parameters"]["OfInterface"];
+                /** @description Begin of the span of time; ten minutes before its end unless given */
+                from?: components["parameters"]["SpanFrom"];
+                /** @description End of the span of time, at most 31 days behind its begin; now unless given */
+                to?: components["parameters"]["SpanTo"];
+                sort?: components["schemas"]["AgentFlowSort"];
+                order?: "asc" | "desc";
+                /** @description Words that must all match, as those of the flows of a capture */
+                filter?: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of flows */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentFlowPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRulesOfAgents: {
+        parameters: {
+            query?: {
+                /** @description Only of one agent */
+                agent_id?: components["parameters"]["OfAgent"];
+                /** @description Only of one interface */
+                interface?: components["parameters"]["OfInterface"];
+                /** @description Begin of the span of time; ten minutes before its end unless given */
+                from?: components["parameters"]["SpanFrom"];
+                /** @description End of the span of time, at most 31 days behind its begin; now unless given */
+                to?: components["parameters"]["SpanTo"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRuleList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDivergencesOfAgents: {
+        parameters: {
+            query?: {
+                /** @description Only of one agent */
+                agent_id?: components["parameters"]["OfAgent"];
+                /** @description Only of one interface */
+                interface?: components["parameters"]["OfInterface"];
+                /** @description Begin of the span of time; ten minutes before its end unless given */
+                from?: components["parameters"]["SpanFrom"];
+                /** @description End of the span of time, at most 31 days behind its begin; now unless given */
+                to?: components["parameters"]["SpanTo"];
+                /** @description Of one rule, by its ID in docs/replay-rules.md */
+                rule?: string;
+                verdict?: components["schemas"]["FoundVerdict"];
+                /** @description Of one connection */
+                connection_id?: string;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentDivergenceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEventsOfAgents: {
+        parameters: {
+            query?: {
+                /** @description Only of one agent */
+                agent_id?: components["parameters"]["OfAgent"];
+                /** @description Only of one interface */
+                interface?: components["parameters"]["OfInterface"];
+                /** @description Begin of the span of time; ten minutes before its end unless given */
+                from?: components["parameters"]["SpanFrom"];
+                /** @description End of the span of time, at most 31 days behind its begin; now unless given */
+                to?: components["parameters"]["SpanTo"];
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentEventList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getAgent: {
         parameters: {
             query?: {
@@ -3717,6 +4268,71 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentFlowList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPortCounters: {
+        parameters: {
+            query?: {
+                /** @description Only of one interface */
+                interface?: components["parameters"]["OfInterface"];
+                /** @description Begin of the span of time; ten minutes before its end unless given */
+                from?: components["parameters"]["SpanFrom"];
+                /** @description End of the span of time, at most 31 days behind its begin; now unless given */
+                to?: components["parameters"]["SpanTo"];
+            };
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Counters of each interface, those that counted most first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortCounterList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAgentSeries: {
+        parameters: {
+            query: {
+                interface: string;
+                /** @description Only packets of one flow */
+                flow_id?: string;
+                /** @description Counters by their keys, as listPortCounters has them, parted by commas; eight at most */
+                counters?: string;
+                /** @description Begin of the span of time; ten minutes before its end unless given */
+                from?: components["parameters"]["SpanFrom"];
+                /** @description End of the span of time, at most 31 days behind its begin; now unless given */
+                to?: components["parameters"]["SpanTo"];
+                /** @description Number of buckets that is aimed at */
+                buckets?: number;
+            };
+            header?: never;
+            path: {
+                agent_id: components["parameters"]["AgentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Columns of equal length, one element a bucket */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentSeries"];
                 };
             };
             default: components["responses"]["Problem"];

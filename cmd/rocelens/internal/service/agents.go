@@ -105,11 +105,17 @@ func agentOf(a *store.Agent) api.Agent {
 		},
 		LagSeconds:  time.Duration(min(a.Lag, math.MaxInt64)).Seconds(),
 		ShippedRows: int64(a.ShippedRows), RefusedRows: int64(a.RefusedRows), Failures: int64(a.Failures),
+		Recorder: api.AgentRecorder{
+			Events: int64(a.Triggers), LastAt: utc(a.LastTrigger), LastEvent: a.LastTriggerEvent, RecordsWaiting: int64(a.RecordsWaiting), RecordsLost: int64(a.RecordsLost),
+		},
 	}
 	for i, name := range a.Interfaces {
 		one := api.AgentInterface{Name: name}
 		if i < len(a.Tiers) && i < len(a.Up) {
 			one.Tier, one.Up = a.Tiers[i], a.Up[i] != 0
+		}
+		if i < len(a.RDMA) && i < len(a.Bypassed) { // not of earlier releases
+			one.Rdma, one.Bypassed = a.RDMA[i], a.Bypassed[i] != 0
 		}
 		out.Interfaces = append(out.Interfaces, one)
 	}

@@ -62,7 +62,7 @@ func (a *simulated) report(flows int, problem string) []store.AgentBatch {
 	}
 	beat := store.AgentHeartbeat{
 		Agent: a.id, Time: a.at, Run: a.run, Started: a.at.Add(-time.Hour), Host: a.host, Version: "v1", Kernel: "6.1", Architecture: "amd64",
-		Interval: time.Second, Interfaces: []store.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}}, Problem: problem,
+		Interval: time.Second, Interfaces: []store.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true, RDMA: "mlx5_0/1", Bypassed: true}}, Problem: problem,
 		PacketsPerSecond: float64(packets), BitsPerSecond: float64(8 * bytes), Drops: map[string]uint64{"source: ring full": 2}, SpoolRows: 3, SpoolLimit: 1 << 30,
 	}
 	batches = append(batches, store.PortCountersBatch(span, []store.PortCounter{
@@ -125,6 +125,8 @@ func (r *fleet) ship(t *testing.T, batches ...store.AgentBatch) {
 func TestAgents(t *testing.T) {
 	s := newFleet(t)
 	t.Run("as they say they are", func(t *testing.T) { testAgents(t, s) })
+	t.Run("over a span of time", func(t *testing.T) { testAgentHistory(t, s) })
+	t.Run("with what they found", func(t *testing.T) { testAgentFindings(t, s) })
 	t.Run("live", func(t *testing.T) { testLiveView(t, s) })
 	t.Run("live to so many", func(t *testing.T) { testLiveClientsAreBounded(t, s) })
 	t.Run("live until the stop", func(t *testing.T) { testStoppingEndsLiveViews(t, s) })
@@ -149,7 +151,7 @@ func testAgents(t *testing.T, s *fleet) {
 	require.EqualValues(t, len(list.Agents), list.Total)
 	require.Equal(t, api.AgentStateOk, byID[well.id].State)
 	require.Nil(t, byID[well.id].Problem)
-	require.Equal(t, []api.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}}, byID[well.id].Interfaces)
+	require.Equal(t, []api.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true, Rdma: "mlx5_0/1", Bypassed: true}}, byID[well.id].Interfaces)
 	require.Equal(t, map[string]int64{"source: ring full": 2}, byID[well.id].Drops)
 	require.EqualValues(t, 3, byID[well.id].Spool.Rows)
 	require.Equal(t, api.AgentStateProblem, byID[troubled.id].State)

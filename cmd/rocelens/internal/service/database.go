@@ -143,6 +143,8 @@ func (d *database) fill(o *server.Options, config *Config) {
 	o.Proofs = &proofs{store: d.store}
 	o.Packets = &packets{store: d.store}
 	o.Agents = &agents{store: d.store}
+	o.AgentHistory = &history{store: d.store}
+	o.AgentFindings = &agentFindings{store: d.store}
 	o.Merger = merger{}
 	o.Differ = &differ{store: d.store}
 	if d.ingest != nil {

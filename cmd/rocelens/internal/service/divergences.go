@@ -22,7 +22,12 @@ func (r *replays) ListRules(ctx context.Context, capture uuid.UUID) (api.RuleLis
 	if err != nil {
 		return api.RuleList{}, served(err)
 	}
-	out := api.RuleList{Rules: make([]api.Rule, 0, len(rules))}
+	return api.RuleList{Rules: rulesOf(rules)}, nil
+}
+
+// rulesOf describes rules as the catalogue does.
+func rulesOf(rules []store.Rule) []api.Rule {
+	out := make([]api.Rule, 0, len(rules))
 	for i := range rules {
 		found := &rules[i]
 		rule, known := finding.Find(found.Rule)
@@ -30,27 +35,20 @@ func (r *replays) ListRules(ctx context.Context, capture uuid.UUID) (api.RuleLis
 			continue // of an older version of the catalogue
 		}
 		d := rule.Describe()
-		out.Rules = append(out.Rules, api.Rule{
+		out = append(out, api.Rule{
 			Rule: d.ID, Title: d.Title, Severity: api.Severity(d.Severity.String()), Source: d.Source, Next: d.Next,
-			Diverges: int64(found.Diverges), Undetermined: int64(found.Undetermined), Conforms: int64(found.Conforms),
+			Diverges: int64(found.Diverges), Undetermined: int64(found.Undetermined), Conforms: wide(&found.Conforms),
 			Connections: int64(found.Connections), DivergingConnections: int64(found.Diverging),
 		})
 	}
-	return out, nil
+	return out
 }
 
 // ListDivergences implements server.Replays.
 func (r *replays) ListDivergences(ctx context.Context, capture uuid.UUID, params api.ListDivergencesParams) (api.DivergenceList, error) {
-	query := store.DivergenceQuery{
-		Rule: valueOr(params.Rule, ""), Verdict: string(valueOr(params.Verdict, "")),
-		Offset: valueOr(params.Offset, 0), Limit: valueOr(params.Limit, defaultRows),
-	}
-	if params.ConnectionId != nil {
-		id, err := strconv.ParseUint(*params.ConnectionId, 10, 64)
-		if err != nil {
-			return api.DivergenceList{}, fmt.Errorf("%w: %s is too large for a connection", server.ErrBadRequest, *params.ConnectionId)
-		}
-		query.Connection = finding.ConnectionID(id)
+	query, err := divergenceQuery(params.Rule, params.Verdict, params.ConnectionId, params.Offset, params.Limit)
+	if err != nil {
+		return api.DivergenceList{}, err
 	}
 	page, err := r.store.Divergences(ctx, capture, query)
 	if err != nil {
@@ -61,6 +59,19 @@ func (r *replays) ListDivergences(ctx context.Context, capture uuid.UUID, params
 		out.Divergences = append(out.Divergences, divergenceOf(&page.Divergences[i]))
 	}
 	return out, nil
+}
+
+// divergenceQuery is what the parameters of lists of divergences ask for.
+func divergenceQuery(rule *string, verdict *api.FoundVerdict, connection *string, offset, limit *int) (store.DivergenceQuery, error) {
+	query := store.DivergenceQuery{Rule: valueOr(rule, ""), Verdict: string(valueOr(verdict, "")), Offset: valueOr(offset, 0), Limit: valueOr(limit, defaultRows)}
+	if connection != nil {
+		id, err := strconv.ParseUint(*connection, 10, 64)
+		if err != nil {
+			return query, fmt.Errorf("%w: %s is too large for a connection", server.ErrBadRequest, *connection)
+		}
+		query.Connection = finding.ConnectionID(id)
+	}
+	return query, nil
 }
 
 func divergenceOf(d *store.Divergence) api.Divergence {

@@ -240,7 +240,7 @@ func TestReplayByAPI(t *testing.T) {
 	require.NotEmpty(t, rules.Rules)
 	first := rules.Rules[0]
 	require.Equal(t, "roce.syndrome", first.Rule)
-	require.Equal(t, []int64{3, 0, 6, 1, 1}, []int64{first.Diverges, first.Undetermined, first.Conforms, first.Connections, first.DivergingConnections})
+	require.Equal(t, []int64{3, 0, 6, 1, 1}, []int64{first.Diverges, first.Undetermined, *first.Conforms, first.Connections, first.DivergingConnections})
 	require.Equal(t, api.SeverityError, first.Severity)
 
 	var found api.DivergenceList

@@ -18,6 +18,8 @@ function Count({ value, tone }: { value: number; tone?: "bad" | "warn" }) {
 
 /** The rules that applied, with what came of each. */
 export function RulesTable({ rules, open, onOpen }: Props) {
+  // Agents do not tell how often a rule was kept.
+  const kept = rules.some(({ conforms }) => conforms !== null);
   return (
     <div className={classes.root}>
       <table className={classes.table}>
@@ -30,9 +32,11 @@ export function RulesTable({ rules, open, onOpen }: Props) {
             <th scope="col" className={classes.count}>
               Undetermined
             </th>
-            <th scope="col" className={classes.count}>
-              Conforms
-            </th>
+            {kept && (
+              <th scope="col" className={classes.count}>
+                Conforms
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -52,7 +56,7 @@ export function RulesTable({ rules, open, onOpen }: Props) {
               </td>
               <Count value={rule.diverges} tone="bad" />
               <Count value={rule.undetermined} tone="warn" />
-              <Count value={rule.conforms} />
+              {kept && <Count value={rule.conforms ?? 0} />}
             </tr>
           ))}
         </tbody>
