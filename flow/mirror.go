@@ -30,11 +30,15 @@ const (
 )
 
 // vantageOf folds what differs when one packet is captured at two places: hops to live, the link it was on,
-// the interface and the tunnel that brought it. A retransmission normally has the same.
+// the interface and the tunnel that brought it, with the session and the direction of a mirror. A retransmission
+// normally has the same.
 func vantageOf(p *dissector.Packet) uint8 {
 	v := p.Network.TTL + uint8(p.Meta.Interface)<<5 + p.Ethernet.Destination[5]<<1 + p.Ethernet.Source[5]<<3 + p.Ethernet.VLANCount<<6
 	if p.Tunnel.Depth != 0 {
-		v += p.Tunnel.Depth*7 + p.Tunnel.Outer.Source[15]*13 + p.Tunnel.Outer.Destination[15]*19
+		v += p.Tunnel.Depth*7 + p.Tunnel.Outer.Source[15]*13 + p.Tunnel.Outer.Destination[15]*19 + uint8(p.Tunnel.ID)*29
+		if p.Tunnel.Egress {
+			v += 37
+		}
 	}
 	return v
 }

@@ -328,6 +328,39 @@ func TestMirroredTunnel(t *testing.T) {
 	}
 }
 
+// TestMirroredInAndOut captures a connection whose IP IDs tell nothing on its way into a switch and out of it: only what the
+// mirror says of a copy tells it from what is sent again.
+func TestMirroredInAndOut(t *testing.T) {
+	t.Parallel()
+	outer := build.IP{Source: netip.MustParseAddr("10.9.9.9"), Destination: netip.MustParseAddr("10.8.8.8")}
+	for _, c := range []struct {
+		name    string
+		in, out build.ERSPAN3
+	}{
+		{"by direction", build.ERSPAN3{Session: 7}, build.ERSPAN3{Session: 7, Egress: true}},
+		{"by session", build.ERSPAN3{Session: 7}, build.ERSPAN3{Session: 8}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			plain := newScript(t)
+			plain.noID = true
+			plain.writes(100, 101, 102, 103)
+			plain.ack(103)
+			s := newScript(t)
+			for _, f := range plain.frames {
+				for _, h := range []build.ERSPAN3{c.in, c.out} {
+					h.Ethernet = true
+					s.wait(40)
+					s.raw(build.Ethernet(nil, [6]byte{2}, [6]byte{4}, 0x0800, h.Wrap(nil, outer, 0, f.data)))
+				}
+			}
+			r := s.track()
+			assert.EqualValues(t, 5, r.totals.MirrorCopies)
+			assert.Zero(t, r.totals.Retransmitted+r.totals.OutOfOrder+r.totals.MissingPSNs)
+		})
+	}
+}
+
 // TestUnreliableServices: what a service never does is not counted as if it could.
 func TestUnreliableServices(t *testing.T) {
 	t.Parallel()
