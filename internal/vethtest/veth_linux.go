@@ -128,14 +128,20 @@ func stay() error {
 	return nil
 }
 
+// IP runs the program ip in the namespace of this end.
+func (e End) IP(tb testing.TB, words ...string) {
+	tb.Helper()
+	ip(tb, append([]string{"-n", e.Namespace}, words...)...)
+}
+
 // Up switches the interface of this end on.
 func (e End) Up(tb testing.TB) {
 	tb.Helper()
-	ip(tb, "-n", e.Namespace, "link set", e.Interface, "up")
+	e.IP(tb, "link set", e.Interface, "up")
 }
 
 // Down switches the interface of this end off.
 func (e End) Down(tb testing.TB) {
 	tb.Helper()
-	ip(tb, "-n", e.Namespace, "link set", e.Interface, "down")
+	e.IP(tb, "link set", e.Interface, "down")
 }

@@ -13,7 +13,7 @@ const (
 	DropMalformed   = "decode: malformed"
 	DropTruncated   = "decode: truncated"
 	DropUnsupported = "decode: unsupported"
-	DropFragment    = "decode: fragment"
+	DropFragment    = "decode: fragment"    // of IP, behind the first one, which has the headers
 	DropDoubtful    = "decode: doubtful"    // on a port of RDMA, and strange: only a right ICRC could tell
 	DropSegmented   = "decode: segmented"   // several in one, which the NIC is to take apart
 	DropPause       = "decode: pause frame" // counted of its own, but belongs to no flow
@@ -61,7 +61,7 @@ func (a *Account) clone() Account {
 }
 
 // observe brings the account up to the tracker's totals. Decode complains of what belongs to no flow, and of packets that
-// do: those are no drop.
+// do: those are no drop. The fragments, which are counted already, are among what is unsupported.
 func (a *Account) observe(t *flow.Totals) {
 	a.SourceOut, a.Bytes = t.Packets, t.Bytes
 	a.DecodeOut, a.RDMABytes = t.RDMAPackets, t.RDMABytes
@@ -72,7 +72,8 @@ func (a *Account) observe(t *flow.Totals) {
 	}{
 		{DropPause, t.PauseFrames},
 		{DropNotRDMA, t.NotRDMA},
-		{DropUnsupported, t.Unsupported},
+		{DropFragment, a.Drops[DropFragment]},
+		{DropUnsupported, t.Unsupported - a.Drops[DropFragment]},
 		{DropTruncated, t.Truncated},
 		{DropMalformed, t.Malformed},
 	} {

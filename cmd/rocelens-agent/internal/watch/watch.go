@@ -222,8 +222,10 @@ func (w *Watch) observe(batch *capture.Batch) {
 			LinkType: dissector.LinkType(f.LinkType), FCSLength: f.FCSLength, HasTime: f.HasTime,
 		}, &w.packet)
 		icrc := dissector.ICRCNotChecked
-		if w.packet.IsRDMA() {
+		if flow.Tracks(&w.packet) {
 			icrc = dissector.VerifyICRC(&w.packet)
+		} else if w.packet.Fault.Reason == dissector.ReasonFragment {
+			w.book.Total.Drops[DropFragment]++
 		}
 		o := w.tracker.Observe(&w.packet, err, icrc)
 		if len(w.options.Taps) > 0 {
