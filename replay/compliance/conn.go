@@ -331,6 +331,7 @@ func (c *conn) reneges(l *lane, p *packet) {
 
 // disconnect sends DISCONNECT until it is answered.
 func (c *conn) disconnect() (answer *packet) {
+	c.ended = true // from here on a PROBE that is not acknowledged tells nothing
 	for range 6 {
 		p := c.x.send(c.farewell())
 		if answer = c.x.await(p, c.x.timeout()/2, c.isDisconnect); answer != nil {

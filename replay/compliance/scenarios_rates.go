@@ -22,7 +22,7 @@ func rateScenarios() []Scenario {
 		},
 		{
 			ID: "sender/additive-increase", Title: "adds at most one packet to a path's window in a round trip", Clause: aimd,
-			Checks: "a READ that fills the windows, at the end of a long round trip; all of a path is acknowledged without a mark, twice; each time as many as before may be in flight there, or one more",
+			Checks: "a READ that fills the windows, at the end of a long round trip; all of a path is acknowledged without a mark, time and again until two round trips have passed; each time as many as before may be in flight there, or one more",
 			run:    senderAdditiveIncrease,
 		},
 		{
@@ -55,9 +55,15 @@ func senderWindow(x *attempt) {
 	}
 }
 
+// What fills all windows, at the end of a round trip that looks so long, in turn.
+const (
+	windowfuls = 3600 // packets
+	near, afar = 5 * time.Millisecond, 55 * time.Millisecond
+)
+
 // full holds a READ that fills all windows, and returns a path with how many are in flight there.
 func full(x *attempt) (c *conn, path int, held []*packet) {
-	c = x.holdAfar(3600, [2]time.Duration{5 * time.Millisecond, 55 * time.Millisecond})
+	c = x.holdAfar(windowfuls, [2]time.Duration{near, afar})
 	path, held = c.busiest()
 	for psn := range c.inbound[path].have {
 		if mr0.PSNBefore(c.inbound[path].cumulative, psn) {
@@ -109,7 +115,9 @@ func senderCECut(x *attempt) {
 func senderAdditiveIncrease(x *attempt) {
 	c, path, held := full(x)
 	window := len(held)
-	for range 2 {
+	// The ACKs of one round trip add once, so they go on for a little longer than it.
+	left := windowfuls - len(x.responses(c.msn[1]-1))
+	for end := x.lab.now() + 2*afar; x.lab.now() < end && left > 2*window; left -= window {
 		ack := c.ack(path)
 		ack.note(fmt.Sprintf("acknowledges all %d in flight on path %d", window, path))
 		n, last := c.burst(ack, path)

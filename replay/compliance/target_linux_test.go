@@ -3,6 +3,7 @@ package compliance_test
 import (
 	"context"
 	"net/netip"
+	"os"
 	"sync/atomic"
 	"testing"
 
@@ -13,10 +14,10 @@ import (
 
 var networks atomic.Uint32
 
-// network is a /24 of this host that no other test uses.
+// network is a /24 of this host that no other test uses, nor another process that tests at the same time.
 func network() [3]byte {
-	n := networks.Add(1)
-	return [3]byte{127, 91 + byte(n>>8), byte(n)}
+	n := uint32(os.Getpid())<<9 + networks.Add(1) //nolint:gosec // the low bits tell processes apart
+	return [3]byte{127, 91 + byte(n>>8%150), byte(n)}
 }
 
 func host(n [3]byte, i byte) netip.Addr { return netip.AddrFrom4([4]byte{n[0], n[1], n[2], i}) }
