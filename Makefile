@@ -59,7 +59,9 @@ tools: # a missing tool is one sentence
 ## ---- check
 
 .PHONY: test
-test: test-tools generated lint race seeded test-web e2e ## everything that CI runs
+test: test-tools generated lint race variants ## everything that CI runs
+	@# Simulations keep the cores busy and browsers mostly wait, so they run side by side; what each prints comes when it is done.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target e2e simulated test-web
 
 .PHONY: test-tools
 test-tools: # tshark, tcpdump, Chromium, a C compiler for the race detector and one for the kernel, from Debian's packages
@@ -74,6 +76,7 @@ generate: web/node_modules/.installed ## generate code from its sources
 bpf: ## rebuild the programs for the kernel, by clang 14
 	@tools/debian.sh clang
 	capture/xdp/bpf/build.sh
+	capture/headers/bpf/build.sh
 
 .PHONY: generated
 generated: generate # fails when a generated file is not current
@@ -95,11 +98,19 @@ race: build library ## all Go tests under the race detector
 	CGO_ENABLED=1 ROCELENS_RACE=1 go test -race -shuffle=on -timeout=15m -json ./... | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: seeded
-seeded: ## seeded networks, 10,000 conforming connections, 4 GiB over veth, and broken variants of what is served: too much under the race detector
+seeded: variants simulated ## what is too much under the race detector
+
+.PHONY: variants
+variants: # of what is served, broken; loss, and a busy host: alone on the machine, as it is about time
 	go test -count=1 -json -run '^(TestBusyHostIsNoFailure|TestLossIsNoFailure|TestBrokenVariantsFailTheirScenarios)$$' \
 	  ./replay/compliance | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
-	ROCELENS_REPLAY_SEEDS=3600 go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth|TestConformingConnectionsDoNotDiverge|TestDeviationsAreFound|TestLittleRoom|TestGapsOfTheCaptureAccuseNobody|TestFatesAndClocksAreTrue|TestFatesOfMetaRoCEAreTrue|TestFindsWhatWasGeneratedOfMetaRoCE|TestFieldsEqualTsharkInDamagedPackets|TestEveryBitOfMetaRoCEHasOneLeaf)$$' \
-	  ./analysis ./dissector/tree ./replay ./replay/merge ./replay/roce ./replay/metaroce ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
+
+# 3600 seeds are 10,000 conforming connections.
+simulated: export ROCELENS_REPLAY_SEEDS ?= 3600
+.PHONY: simulated
+simulated: # seeded networks, connections that conform and that deviate, merges, damaged packets; 4 GiB over veth
+	go test -count=1 -json -run '^(TestPropertiesUnderAnyNetwork|TestFourGigabytesOverVeth|TestConformingConnectionsDoNotDiverge|TestConnectionsThatWereAccusedOnce|TestDeviationsAreFound|TestLittleRoom|TestGapsOfTheCaptureAccuseNobody|TestFatesAndClocksAreTrue|TestFatesOfMetaRoCEAreTrue|TestFindsWhatWasGeneratedOfMetaRoCE|TestFieldsEqualTsharkInDamagedPackets|TestEveryBitOfMetaRoCEHasOneLeaf|TestThroughputKeptAtOnePercentLoss|TestIncastSettlesInAFewRoundTrips|TestDeadPlaneIsNotNoticed)$$' \
+	  ./analysis ./dissector/tree ./replay ./replay/merge ./replay/roce ./replay/metaroce ./replay/metaroce/figures ./replay/metaroce/injector ./replay/softmetaroce | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: compliance-matrix
 compliance-matrix: ## all scenarios of the compliance suite against each broken variant of what is served

@@ -12,8 +12,19 @@ type Frame struct {
 	Interface      uint32 // index over all sections, as Source.Interfaces counts
 	LinkType       uint16 // LINKTYPE_ number, per frame: one file can mix several
 	FCSLength      uint8  // trailing bytes of Ethernet FCS
-	HasTime        bool   // false for pcapng simple packet blocks, and where the capture has zeros for the time
+	Direction      Direction
+	HasTime        bool // false for pcapng simple packet blocks, and where the capture has zeros for the time
 }
+
+// Direction is which way a frame passed the interface.
+type Direction uint8
+
+// Directions.
+const (
+	DirectionUnknown Direction = iota
+	DirectionIn
+	DirectionOut
+)
 
 // Batch is a reusable run of frames. A source that cannot lend its bytes (a stream) copies them into Buffer,
 // which belongs to the batch.
@@ -31,8 +42,12 @@ type Interface struct {
 	Section     uint32 // pcapng section, from 0
 	Received    *uint64
 	Dropped     *uint64 // by the interface or the kernel, where the capture tells; nil: it does not
+	Ignored     Ignored // of Received
 	Clock       string  // whose time frames have, in words, where a live source tells
 }
+
+// Ignored is what a live source told from RDMA where it listened, and did not hand over.
+type Ignored struct{ Packets, Bytes uint64 }
 
 // Progress is how far a source has come.
 type Progress struct {

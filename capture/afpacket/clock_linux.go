@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock tells the time of frames. A frame that another clock has stamped has no time: two clocks are never mixed.
-type clock struct {
+// timer tells the time of frames. A frame that another clock has stamped has no time: two clocks are never mixed.
+type timer struct {
 	nic   bool
 	shift int64 // ns that lead from the NIC's clock to Unix time
 	name  string
@@ -22,15 +22,15 @@ const (
 	mostStrangers  = 64 * strangerWeight
 )
 
-func kernelClock(why string) clock {
+func kernelClock(why string) timer {
 	if why != "" {
 		why = ": " + why
 	}
-	return clock{name: "the kernel's" + why}
+	return timer{name: "the kernel's" + why}
 }
 
 // time is a frame's, ns since the Unix epoch, where the frame was stamped by this clock.
-func (c *clock) time(status uint32, stamp int64) (ns int64, known bool) {
+func (c *timer) time(status uint32, stamp int64) (ns int64, known bool) {
 	if c.nic != (status&unix.TP_STATUS_TS_RAW_HARDWARE != 0) {
 		c.strangers += strangerWeight
 		return 0, false
@@ -43,7 +43,7 @@ func (c *clock) time(status uint32, stamp int64) (ns int64, known bool) {
 }
 
 // chooseClock has the socket hand over the NIC's stamps where they are wanted and good.
-func (s *Source) chooseClock(want Timestamps) clock {
+func (s *Source) chooseClock(want Timestamps) timer {
 	if want == TimestampsKernel {
 		return kernelClock("")
 	}
@@ -65,26 +65,26 @@ var (
 
 // nicClock is the clock of a NIC that stamps every frame. Where it does not yet, or by a clock that follows nothing, force
 // makes it the clock all the same.
-func (s *Source) nicClock(force bool) (clock, error) {
+func (s *Source) nicClock(force bool) (timer, error) {
 	const needed = unix.SOF_TIMESTAMPING_RX_HARDWARE | unix.SOF_TIMESTAMPING_RAW_HARDWARE
 	offer, err := unix.IoctlGetEthtoolTsInfo(s.fd, s.name)
 	if err != nil || offer.So_timestamping&needed != needed || offer.Rx_filters&(1<<unix.HWTSTAMP_FILTER_ALL) == 0 {
-		return clock{}, errNoStamps
+		return timer{}, errNoStamps
 	}
 	p, err := readPHC(offer.Phc_index)
 	if err != nil {
-		return clock{}, err
+		return timer{}, err
 	}
 	if !p.follows && !force {
-		return clock{}, errRunsFree
+		return timer{}, errRunsFree
 	}
 	if err := s.stampAll(force); err != nil {
-		return clock{}, err
+		return timer{}, err
 	}
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_RAW_HARDWARE); err != nil {
-		return clock{}, fmt.Errorf("ask for the NIC's stamps: %w", err)
+		return timer{}, fmt.Errorf("ask for the NIC's stamps: %w", err)
 	}
-	return clock{nic: true, shift: p.shift, name: "the NIC's, " + p.name}, nil
+	return timer{nic: true, shift: p.shift, name: "the NIC's, " + p.name}, nil
 }
 
 // stampAll sees to it that the NIC stamps every frame. Only force may change how the NIC is set up, for all programs of

@@ -43,7 +43,7 @@ func TestPaceOfClocks(t *testing.T) {
 
 // stamped is a block as the kernel fills it, of empty frames a second apart with these status bits.
 func stamped(statuses ...uint32) *Source {
-	const size = 48
+	const size = 64
 	s := &Source{ring: make([]byte, size*(len(statuses)+1)), left: uint32(len(statuses)), linkType: linkTypeEthernet, fd: -1, wake: -1}
 	for i, status := range statuses {
 		at := s.ring[i*size:]
@@ -59,13 +59,13 @@ func TestOneClockTimesFrames(t *testing.T) {
 	const nic, kernel = unix.TP_STATUS_TS_RAW_HARDWARE | unix.TP_STATUS_USER, unix.TP_STATUS_USER
 	for _, test := range []struct {
 		name     string
-		clock    clock
+		clock    timer
 		statuses []uint32
 		want     []int64 // s; 0: unknown
 	}{
 		{"kernel", kernelClock(""), []uint32{kernel, kernel | unix.TP_STATUS_TS_SOFTWARE, nic}, []int64{1000, 1001, 0}},
-		{"UTC", clock{nic: true}, []uint32{nic, kernel, nic}, []int64{1000, 0, 1002}},
-		{"TAI", clock{nic: true, shift: -37 * nanosPerSecond}, []uint32{nic, kernel, nic}, []int64{963, 0, 965}},
+		{"UTC", timer{nic: true}, []uint32{nic, kernel, nic}, []int64{1000, 0, 1002}},
+		{"TAI", timer{nic: true, shift: -37 * nanosPerSecond}, []uint32{nic, kernel, nic}, []int64{963, 0, 965}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := stamped(test.statuses...)
@@ -103,7 +103,7 @@ func TestNICIsGivenUpOnHosts(t *testing.T) {
 				}
 			}
 			s := stamped(statuses...)
-			s.clock, s.lenient, s.timed = clock{nic: true, name: "the NIC's, UTC"}, test.lenient, "the NIC's, UTC"
+			s.clock, s.lenient, s.timed = timer{nic: true, name: "the NIC's, UTC"}, test.lenient, "the NIC's, UTC"
 			batch := capture.Batch{Frames: make([]capture.Frame, 0, 100)}
 			for s.left > 100 { // the last would be given back to the kernel
 				require.NoError(t, s.Next(&batch))

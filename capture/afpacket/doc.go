@@ -5,15 +5,19 @@
 // priority, and also when its VLAN is 0.
 package afpacket
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/rocelens/rocelens/capture"
+)
 
 // Errors that callers tell apart. Each is a clause for the person at the command line.
 var (
-	ErrNoInterface = errors.New("there is no such network interface: ip link lists them")
+	ErrNoInterface = capture.ErrNoInterface
 	ErrPermission  = errors.New("capturing needs the capability CAP_NET_RAW: run as root, or once setcap cap_net_raw+ep on the program")
-	ErrDown        = errors.New("the network interface is down or has gone away")
+	ErrDown        = capture.ErrDown
 	ErrLinkType    = errors.New("the network interface carries frames of a kind that is not decoded")
-	ErrUnsupported = errors.New("capturing from network interfaces needs Linux")
+	ErrUnsupported = capture.ErrUnsupported
 )
 
 // Options says how to capture. The zero value is right for most.

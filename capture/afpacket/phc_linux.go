@@ -2,11 +2,12 @@ package afpacket
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rocelens/rocelens/capture/clock"
 )
 
 // pace is how a NIC's clock stands to the host's.
@@ -38,7 +39,7 @@ func readPHC(index int32) (pace, error) {
 
 // paceOf compares a clock to the host's.
 func paceOf(id int32) (pace, error) {
-	ahead, err := aheadOfHost(id)
+	ahead, err := clock.Ahead(id)
 	if err != nil {
 		return pace{}, fmt.Errorf("%w: %w", errUnread, err)
 	}
@@ -56,25 +57,4 @@ func paceOf(id int32) (pace, error) {
 		}
 	}
 	return pace{-ahead, "running free, set to the host's time when the capture began", false}, nil
-}
-
-// aheadOfHost is the time of a clock less the host's, ns: the try counts in which the host's clock went least far.
-func aheadOfHost(id int32) (ahead int64, err error) {
-	const tries = 9
-	least := int64(math.MaxInt64)
-	for range tries {
-		var before, its, after unix.Timespec
-		for _, read := range []struct {
-			id   int32
-			into *unix.Timespec
-		}{{unix.CLOCK_REALTIME, &before}, {id, &its}, {unix.CLOCK_REALTIME, &after}} {
-			if err := unix.ClockGettime(read.id, read.into); err != nil {
-				return 0, err
-			}
-		}
-		if took := after.Nano() - before.Nano(); took >= 0 && took < least {
-			least, ahead = took, its.Nano()-before.Nano()-took/2
-		}
-	}
-	return ahead, nil
 }

@@ -43,7 +43,7 @@ type Source struct {
 	left     uint32 // frames of it that have not been handed over
 	offset   uint32 // of the next one in the ring
 	count    uint64
-	clock    clock
+	clock    timer
 	filter   *unix.HwTstampConfig // of the NIC before this source changed it; nil: it did not
 	lenient  bool                 // the NIC's clock may be given up
 	down     bool                 // the interface is: what the ring still holds is the last
@@ -225,6 +225,7 @@ const (
 	frameMAC        = 24
 	frameVLAN       = 32
 	frameTPID       = 36
+	framePacketType = 48 + 10 // in struct sockaddr_ll, which follows
 	macLength       = 12
 	tagLength       = 4
 	nanosPerSecond  = 1_000_000_000
@@ -278,11 +279,18 @@ func (s *Source) fill(batch *capture.Batch) {
 		batch.Frames = append(batch.Frames, capture.Frame{
 			Data:   batch.Buffer[start:len(batch.Buffer):len(batch.Buffer)],
 			Number: s.count, Time: time, HasTime: timed, Offset: -1,
-			OriginalLength: length, LinkType: s.linkType,
+			OriginalLength: length, LinkType: s.linkType, Direction: directionOf(s.ring[at+framePacketType]),
 		})
 		s.left--
 		s.offset += s.word(at + frameNext)
 	}
+}
+
+func directionOf(packetType byte) capture.Direction {
+	if packetType == unix.PACKET_OUTGOING {
+		return capture.DirectionOut
+	}
+	return capture.DirectionIn
 }
 
 // Interfaces has one interface, with the kernel's counters up to now. It may be called from any goroutine.

@@ -138,7 +138,8 @@ func (s *Source) start(o Options) error {
 	go s.read()
 	p := s.objects.Programs
 	s.attached, err = attach.To(o.Interface, attach.Programs{
-		XDPFrags: p[programProgOnXdpFrags], XDP: p[programProgOnXdp], TC: p[programProgOnTc], Lease: s.objects.Variables[programVarLease],
+		XDPFrags: p[programProgOnXdpFrags], XDP: p[programProgOnXdp], TCIn: p[programProgOnTc], TCOut: p[programProgOnTc],
+		Lease: s.objects.Variables[programVarLease],
 	}, attach.Options{Promiscuous: o.Promiscuous, Skip: o.Skip})
 	return err
 }

@@ -13,25 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Way is a way to attach a program to an interface.
-type Way string
-
-// Ways, from the fastest.
-const (
-	NativeFrags  Way = "native XDP, frames in pieces"
-	Native       Way = "native XDP"
-	GenericFrags Way = "generic XDP, frames in pieces"
-	Generic      Way = "generic XDP"
-	TCX          Way = "TCX"
-	CLSACT       Way = "clsact"
-)
-
-// Programs do the same in each place. Those that are nil are not tried.
+// Programs do the same in each place. XDPFrags may be nil where the kernel has no such programs.
 type Programs struct {
 	XDPFrags *ebpf.Program
 	XDP      *ebpf.Program
-	TC       *ebpf.Program
-	// Lease is until when TC is to work, ns of the monotonic clock: in clsact it outlives its agent.
+	TCIn     *ebpf.Program
+	TCOut    *ebpf.Program
+	// Lease is until when the latter two are to work, ns of the monotonic clock: in clsact they outlive their agent.
 	Lease *ebpf.Variable
 }
 
@@ -95,31 +83,31 @@ func (a *Attachment) attach(name string, p Programs, o Options) error {
 			return l.Close, nil
 		}
 	}
-	tcx := func(at ebpf.AttachType) func() (func() error, error) {
+	tcx := func(program *ebpf.Program, at ebpf.AttachType) func() (func() error, error) {
 		return func() (func() error, error) {
-			l, err := link.AttachTCX(link.TCXOptions{Program: p.TC, Interface: i.Index, Attach: at})
+			l, err := link.AttachTCX(link.TCXOptions{Program: program, Interface: i.Index, Attach: at})
 			if err != nil {
 				return nil, err
 			}
 			return l.Close, nil
 		}
 	}
-	clsact := func(parent uint32) func() (func() error, error) {
-		return func() (func() error, error) { return attachClassifier(i.Index, parent, p.TC.FD()) }
+	clsact := func(program *ebpf.Program, parent uint32) func() (func() error, error) {
+		return func() (func() error, error) { return attachClassifier(i.Index, parent, program.FD()) }
 	}
 	if a.Ingress, err = a.climb(o.Skip, "in", []rung{
 		{NativeFrags, xdp(p.XDPFrags, link.XDPDriverMode)},
 		{Native, xdp(p.XDP, link.XDPDriverMode)},
 		{GenericFrags, xdp(p.XDPFrags, link.XDPGenericMode)},
 		{Generic, xdp(p.XDP, link.XDPGenericMode)},
-		{TCX, tcx(ebpf.AttachTCXIngress)},
-		{CLSACT, clsact(parentIngress)},
+		{TCX, tcx(p.TCIn, ebpf.AttachTCXIngress)},
+		{CLSACT, clsact(p.TCIn, parentIngress)},
 	}); err != nil {
 		return err
 	}
 	if a.Egress, err = a.climb(o.Skip, "out", []rung{
-		{TCX, tcx(ebpf.AttachTCXEgress)},
-		{CLSACT, clsact(parentEgress)},
+		{TCX, tcx(p.TCOut, ebpf.AttachTCXEgress)},
+		{CLSACT, clsact(p.TCOut, parentEgress)},
 	}); err != nil {
 		return err
 	}

@@ -1,0 +1,2 @@
+// Package clock compares the clocks of a machine.
+package clock
