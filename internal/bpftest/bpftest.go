@@ -16,7 +16,7 @@ import (
 func Current(t *testing.T) {
 	t.Helper()
 	out := t.TempDir()
-	said, err := exec.CommandContext(t.Context(), "bpf/build.sh", out).CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), "bpf/build.sh", out).CombinedOutput() //nolint:gosec // a script of the package under test
 	const otherCompiler = 3
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == otherCompiler {
 		t.Skipf("the programs cannot be built here: %s", said)
