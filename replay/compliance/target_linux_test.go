@@ -16,7 +16,7 @@ var networks atomic.Uint32
 
 // network is a /24 of this host that no other test uses, nor another process that tests at the same time.
 func network() [3]byte {
-	n := uint32(os.Getpid())<<9 + networks.Add(1) //nolint:gosec // the low bits tell processes apart
+	n := uint32(os.Getpid())<<9 + networks.Add(1)
 	return [3]byte{127, 91 + byte(n>>8%150), byte(n)}
 }
 
