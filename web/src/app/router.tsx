@@ -2,7 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { CapturesPage } from "../features/captures/CapturesPage";
 import { decodeState, formatQuery, parseQuery } from "../lib/urlState";
-import { captureSchema, capturesSchema, diffSchema, divergenceSchema, mergeSchema, packetsSchema, pathsSchema, querySchema, replaySchema, secondSchema, sequenceSchema, streamsSchema } from "../lib/viewState";
+import { agentCountersSchema, agentFlowsSchema, agentRulesSchema, captureSchema, capturesSchema, diffSchema, divergenceSchema, mergeSchema, packetsSchema, pathsSchema, querySchema, replaySchema, scopeSchema, secondSchema, sequenceSchema, streamsSchema } from "../lib/viewState";
 import { NotFound, PageError, PagePending } from "./PageStates";
 import { Shell } from "./Shell";
 
@@ -122,6 +122,34 @@ const agentRoute = createRoute({
   component: lazyRouteComponent(() => import("../features/agents/AgentPage"), "AgentPage"),
 });
 
+const agentFlowsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/agents/flows",
+  validateSearch: (raw) => decodeState(agentFlowsSchema, raw),
+  component: lazyRouteComponent(() => import("../features/agents/AgentFlowsPage"), "AgentFlowsPage"),
+});
+
+const agentRulesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/agents/divergences",
+  validateSearch: (raw) => decodeState(agentRulesSchema, raw),
+  component: lazyRouteComponent(() => import("../features/agents/AgentRulesPage"), "AgentRulesPage"),
+});
+
+const agentEventsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/agents/events",
+  validateSearch: (raw) => decodeState(scopeSchema, raw),
+  component: lazyRouteComponent(() => import("../features/agents/AgentEventsPage"), "AgentEventsPage"),
+});
+
+const agentCountersRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/agents/$agentId/counters",
+  validateSearch: (raw) => decodeState(agentCountersSchema, raw),
+  component: lazyRouteComponent(() => import("../features/agents/AgentCountersPage"), "AgentCountersPage"),
+});
+
 const queryRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sql",
@@ -146,6 +174,10 @@ const routeTree = rootRoute.addChildren([
   flowSequenceRoute,
   agentsRoute,
   agentRoute,
+  agentFlowsRoute,
+  agentRulesRoute,
+  agentEventsRoute,
+  agentCountersRoute,
   queryRoute,
 ]);
 

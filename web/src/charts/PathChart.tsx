@@ -53,6 +53,10 @@ interface Props {
   band?: { low: Values; high: Values };
   /** A value holds until the next one. */
   stepped?: boolean;
+  /** Times are seconds since the Unix epoch, shown as UTC, and what is unknown parts the line. */
+  absolute?: boolean;
+  /** Of the line, a variable of the style sheet. */
+  lineColor?: string;
   format: (value: number) => string;
   events: readonly PathEvent[];
   ticks: readonly { counts: readonly number[]; color: string }[];
@@ -68,7 +72,7 @@ export function PathChart(props: Props) {
   return <Chart key={useComputedColorScheme("light")} {...props} />;
 }
 
-function Chart({ label, x, values, band, stepped = false, format, events, ticks, note, sync, height = 96 }: Props) {
+function Chart({ label, x, values, band, stepped = false, absolute = false, lineColor = "--rl-accent", format, events, ticks, note, sync, height = 96 }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plotRef = useRef<uPlot>(null);
   const keys = useChartKeys(plotRef, {});
@@ -86,7 +90,7 @@ function Chart({ label, x, values, band, stepped = false, format, events, ticks,
     const grid = { stroke: colorOf("--rl-border"), width: 1 };
     const axis = { stroke: colorOf("--rl-muted"), font: FONT, grid, ticks: { ...grid, size: 4 } };
     const paths = stepped ? uPlot.paths.stepped?.({ align: 1 }) : uPlot.paths.linear?.();
-    const line = { stroke: colorOf("--rl-accent"), width: 1.5, spanGaps: true, points: { show: true, size: 4 }, ...(paths && { paths }) };
+    const line = { stroke: colorOf(lineColor), width: 1.5, spanGaps: !absolute, points: { show: true, size: 4 }, ...(paths && { paths }) };
     const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
     const from = x[0] ?? 0;
     const to = Math.max(x.at(-1) ?? 0, from + 1e-9);
@@ -96,9 +100,10 @@ function Chart({ label, x, values, band, stepped = false, format, events, ticks,
       height,
       padding: [14, 12, 0, 0],
       legend: { show: false },
+      ...(absolute && { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC") }),
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: sync } },
       scales: {
-        x: { time: false, range: [from - margin, to + margin] },
+        x: { time: absolute, range: [from - margin, to + margin] },
         y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.12 : 1] },
       },
       axes: [
@@ -106,11 +111,13 @@ function Chart({ label, x, values, band, stepped = false, format, events, ticks,
           ...axis,
           size: 22,
           space: 80,
-          values: (_plot, marks) => {
-            const increment = (marks[1] ?? 1) - (marks[0] ?? 0);
-            const most = Math.max(...marks.map(Math.abs));
-            return marks.map((mark) => axisTime(mark, increment, most));
-          },
+          ...(!absolute && {
+            values: (_plot, marks) => {
+              const increment = (marks[1] ?? 1) - (marks[0] ?? 0);
+              const most = Math.max(...marks.map(Math.abs));
+              return marks.map((mark) => axisTime(mark, increment, most));
+            },
+          }),
         },
         { ...axis, size: AXIS_WIDTH, space: 24, values: (_plot, marks) => marks.map((mark) => (mark === 0 ? "0" : tickText(mark))) },
       ],
@@ -131,7 +138,7 @@ function Chart({ label, x, values, band, stepped = false, format, events, ticks,
       plotRef.current = null;
       plot.destroy();
     };
-  }, [x, values, band, stepped, known, sync, height]);
+  }, [x, values, band, stepped, absolute, lineColor, known, sync, height]);
 
   const value = index === undefined ? undefined : values[index];
   return (

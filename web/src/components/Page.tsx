@@ -5,6 +5,7 @@ import classes from "./Page.module.css";
 export interface Crumb {
   label: string;
   captureId?: string;
+  agentId?: string;
   /** Another page than that of all captures. */
   to?: "/agents";
 }
@@ -32,6 +33,10 @@ export function Page({ documentTitle, title, crumbs, aside, actions, children }:
                 <span key={crumb.label}>
                   {crumb.captureId ? (
                     <Link to="/captures/$captureId" params={{ captureId: crumb.captureId }}>
+                      {crumb.label}
+                    </Link>
+                  ) : crumb.agentId ? (
+                    <Link to="/agents/$agentId" params={{ agentId: crumb.agentId }}>
                       {crumb.label}
                     </Link>
                   ) : (

@@ -259,6 +259,61 @@ export interface DiffState {
 }
 export const diffSchema: Schema<DiffState> = { a: uuid, b: uuid, flow_a: flowId, flow_b: flowId };
 
+/** Spans of time that end now, by their length. */
+export const SPANS = ["10m", "1h", "6h", "24h", "7d"] as const;
+export type SpanLength = (typeof SPANS)[number];
+
+/** What pages about agents are about; ten minutes that end now when no time is given. */
+export interface ScopeState {
+  agent?: string | undefined;
+  interface?: string | undefined;
+  last?: SpanLength | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+const interfaceName = text(64);
+export const scopeSchema: Schema<ScopeState> = { agent: uuid, interface: interfaceName, last: oneOf(SPANS), from: moment, to: moment };
+
+export const AGENT_FLOW_SORTS = [
+  "bytes",
+  "packets",
+  "messages",
+  "retransmitted",
+  "out_of_order",
+  "missing_psns",
+  "naks",
+  "rnr_naks",
+  "cnps",
+  "ce_marked",
+  "source",
+  "destination",
+  "destination_qp",
+  "interface",
+  "service",
+] as const;
+export type AgentFlowSort = (typeof AGENT_FLOW_SORTS)[number];
+
+export interface AgentFlowsState extends ScopeState {
+  sort?: AgentFlowSort | undefined;
+  order?: "asc" | undefined;
+  filter?: string | undefined;
+  /** Flow whose rates are shown: agent, interface and id. */
+  flow?: string | undefined;
+}
+export const agentFlowsSchema: Schema<AgentFlowsState> = {
+  ...scopeSchema,
+  sort: oneOf(AGENT_FLOW_SORTS),
+  order: oneOf(["asc"]),
+  filter: text(200),
+  flow: pattern(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[^/]{1,64}\/\d{1,20}$/),
+};
+
+export interface AgentRulesState extends ScopeState, ReplayState {}
+export const agentRulesSchema: Schema<AgentRulesState> = { ...scopeSchema, ...replaySchema };
+
+export type AgentCountersState = Omit<ScopeState, "agent">;
+export const agentCountersSchema: Schema<AgentCountersState> = { interface: interfaceName, last: oneOf(SPANS), from: moment, to: moment };
+
 export interface QueryState {
   sql?: string | undefined;
 }

@@ -6,10 +6,12 @@ import { agentQuery } from "../../api/queries";
 import type { Agent, AgentAccount, AgentsEvent } from "../../api/types";
 import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
-import { formatBitRate, formatCount, formatDuration, formatFileSize, formatPacketRate } from "../../lib/format";
+import { countOf, formatBitRate, formatCount, formatDuration, formatFileSize, formatPacketRate } from "../../lib/format";
 import { formatDateTime } from "../../lib/time";
 import { troubleOf } from "./AgentsPage";
 import classes from "./agents.module.css";
+import { AgentsNav } from "./AgentsNav";
+import { Bypassed } from "./Bypassed";
 import { FlowsTable } from "./FlowsTable";
 import { byInterface, lossesOf } from "./ledger";
 import { LedgerTable } from "./LedgerTable";
@@ -51,6 +53,21 @@ function Facts({ agent }: { agent: Agent }) {
   );
 }
 
+/** What the flight recorder was last triggered by. */
+function Recorder({ agent: { id, recorder } }: { agent: Agent }) {
+  if (recorder.last_at === null) return null;
+  return (
+    <p className={classes.complete}>
+      Flight recorder: {countOf(recorder.events, "event")} since its start, the latest at {formatDateTime(recorder.last_at)} UTC: {recorder.last_event}
+      {recorder.records_waiting > 0 && `; ${countOf(recorder.records_waiting, "record")} not yet uploaded`}
+      {recorder.records_lost > 0 && `; ${countOf(recorder.records_lost, "record")} lost`}.{" "}
+      <Link to="/agents/events" search={{ agent: id, last: "24h" }}>
+        All events
+      </Link>
+    </p>
+  );
+}
+
 function Interface({ name, agent, accounts }: { name: string; agent: Agent; accounts: readonly AgentAccount[] }) {
   const known = agent.interfaces.find((one) => one.name === name);
   const first = accounts.length > 1 ? accounts.at(-2) : accounts.at(-1);
@@ -67,12 +84,17 @@ function Interface({ name, agent, accounts }: { name: string; agent: Agent; acco
         ) : (
           <span className="muted">no longer watched</span>
         )}
+        {known?.rdma && <span className="muted">{known.rdma}</span>}
+        <Link to="/agents/$agentId/counters" params={{ agentId: agent.id }} search={{ interface: name }}>
+          Counters
+        </Link>
         {first && (
           <span className="muted">
             {formatCount(Math.max(1, accounts.length - 1))} intervals since {formatDateTime(first.start)} UTC
           </span>
         )}
       </div>
+      <Bypassed of={known} />
       <RatesChart name={name} accounts={accounts} />
       <LedgerTable name={name} accounts={accounts} />
     </section>
@@ -126,7 +148,7 @@ function OneAgent({ agentId }: { agentId: string }) {
           <LiveBadge live={live} />
         </>
       }
-      actions={<Link to="/sql">SQL</Link>}
+      actions={<AgentsNav scope={{ agent: agentId }} />}
     >
       <div className={classes.sections}>
         {trouble && (
@@ -135,6 +157,7 @@ function OneAgent({ agentId }: { agentId: string }) {
           </div>
         )}
         <Facts agent={agent} />
+        <Recorder agent={agent} />
         <div className={classes.columns}>
           {names.map((name) => (
             <Interface key={name} name={name} agent={agent} accounts={interfaces.get(name) ?? []} />

@@ -12,6 +12,7 @@ import { QueryError } from "../../components/QueryError";
 import { useNarrow } from "../../components/useNarrow";
 import { formatBitRate, formatCount, formatDuration, formatFileSize, formatPacketRate } from "../../lib/format";
 import classes from "./agents.module.css";
+import { AgentsNav } from "./AgentsNav";
 import { lossesOf } from "./ledger";
 import { useLive } from "./live";
 import { LiveBadge, StateBadge } from "./StateBadge";
@@ -145,17 +146,20 @@ export function AgentsPage() {
         )
       }
       actions={
-        <TextInput
-          aria-label="Filter agents by host, state, interface or problem"
-          placeholder="Filter by host, state, problem"
-          leftSection={<IconSearch size={14} />}
-          value={typed}
-          data-filter
-          onChange={(event) => setTyped(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") event.currentTarget.blur();
-          }}
-        />
+        <>
+          <AgentsNav />
+          <TextInput
+            aria-label="Filter agents by host, state, interface or problem"
+            placeholder="Filter by host, state, problem"
+            leftSection={<IconSearch size={14} />}
+            value={typed}
+            data-filter
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") event.currentTarget.blur();
+            }}
+          />
+        </>
       }
     >
       {error && !agents ? (

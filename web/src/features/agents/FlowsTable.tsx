@@ -12,7 +12,7 @@ function figure(value: number | null, tone?: "bad") {
   return <span className={tone && classes.bad}>{formatCount(value)}</span>;
 }
 
-const COLUMNS: readonly Column<AgentFlow>[] = [
+export const FLOW_COLUMNS: readonly Column<AgentFlow>[] = [
   { id: "source", header: "Source", width: 150, grow: 1, mono: true, sortable: true, cell: (flow) => flow.source },
   { id: "destination", header: "Destination", width: 150, grow: 1, mono: true, sortable: true, cell: (flow) => flow.destination },
   { id: "destination_qp", header: "QPN", title: "QPN of the receiver; for MetaRoCE its connection ID", width: 92, align: "right", mono: true, cell: (flow) => `0x${flow.destination_qp.toString(16)}` },
@@ -51,7 +51,7 @@ export function FlowsTable({ flows }: { flows: readonly AgentFlow[] }) {
       main
       label="Busiest connections"
       className={classes.table}
-      columns={COLUMNS}
+      columns={FLOW_COLUMNS}
       items={items}
       rowCount={items.length}
       sort={sort}

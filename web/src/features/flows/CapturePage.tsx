@@ -12,6 +12,7 @@ import { Page } from "../../components/Page";
 import { QueryError } from "../../components/QueryError";
 import { StatusBadge } from "../../components/StatusBadge";
 import type { CaptureState } from "../../lib/viewState";
+import { CaptureEvent } from "../agents/CaptureEvent";
 import { AnalysisProgress } from "../captures/AnalysisProgress";
 import { DeleteDialog } from "../captures/DeleteDialog";
 import { useAnalyzeAgain, useCancelAnalysis, useRefreshAfterAnalysis } from "../captures/hooks";
@@ -174,6 +175,7 @@ export function CapturePage() {
       }
     >
       <CaptureFacts capture={capture} />
+      <CaptureEvent captureId={captureId} />
       {capture.analyzed && !running ? (
         <>
           <Summary capture={capture} />
