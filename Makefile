@@ -156,8 +156,10 @@ bench: build ## speed against tshark, tcpdump and capinfos in one run; benchmark
 	@go test -run '^$$' -bench BenchmarkReplay -benchtime 10x ./analysis | grep times
 
 .PHONY: bench-agent
-bench-agent: ## what the programs in the kernel take for a packet, beside one that only counts datagrams; as root
+bench-agent: ## what the programs in the kernel take for a packet; a flood before the agent, tcpdump and dumpcap; as root
 	go test -run '^$$' -bench '^BenchmarkPrograms$$' -benchtime 1x ./capture/xdp
+	@tools/debian.sh tshark tcpdump
+	go run ./bench/flood $(ARGS)
 
 .PHONY: bench-softmetaroce
 bench-softmetaroce: ## a transfer between MetaRoCE peers over veth against iperf3; as root
