@@ -26,7 +26,7 @@ func kernelClock(why string) timer {
 	if why != "" {
 		why = ": " + why
 	}
-	return timer{name: "the kernel's" + why}
+	return timer{name: "kernel" + why}
 }
 
 // time is a frame's, ns since the Unix epoch, where the frame was stamped by this clock.
@@ -84,7 +84,7 @@ func (s *Source) nicClock(force bool) (timer, error) {
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_RAW_HARDWARE); err != nil {
 		return timer{}, fmt.Errorf("ask for the NIC's stamps: %w", err)
 	}
-	return timer{nic: true, shift: p.shift, name: "the NIC's, " + p.name}, nil
+	return timer{nic: true, shift: p.shift, name: "NIC, " + p.name}, nil
 }
 
 // stampAll sees to it that the NIC stamps every frame. Only force may change how the NIC is set up, for all programs of

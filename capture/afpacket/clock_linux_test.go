@@ -103,14 +103,14 @@ func TestNICIsGivenUpOnHosts(t *testing.T) {
 				}
 			}
 			s := stamped(statuses...)
-			s.clock, s.lenient, s.timed = timer{nic: true, name: "the NIC's, UTC"}, test.lenient, "the NIC's, UTC"
+			s.clock, s.lenient, s.timed = timer{nic: true, name: "NIC, UTC"}, test.lenient, "NIC, UTC"
 			batch := capture.Batch{Frames: make([]capture.Frame, 0, 100)}
 			for s.left > 100 { // the last would be given back to the kernel
 				require.NoError(t, s.Next(&batch))
 			}
-			want := "the NIC's, UTC"
+			want := "NIC, UTC"
 			if test.wantKernel {
-				want = "the kernel's: more than a few frames came without the NIC's stamp"
+				want = "kernel: more than a few frames came without the NIC's stamp"
 			}
 			assert.Equal(t, want, s.Interfaces()[0].Clock)
 			for i, f := range batch.Frames {
@@ -123,8 +123,8 @@ func TestNICIsGivenUpOnHosts(t *testing.T) {
 // A virtual cable stamps nothing, and says so.
 func TestKernelTimesWhereTheNICDoesNot(t *testing.T) {
 	_, right := vethtest.Pair(t)
-	const silent = "the kernel's: the NIC stamps no received frames"
-	for o, want := range map[Timestamps]string{TimestampsAuto: silent, TimestampsNIC: silent, TimestampsKernel: "the kernel's"} {
+	const silent = "kernel: the NIC stamps no received frames"
+	for o, want := range map[Timestamps]string{TimestampsAuto: silent, TimestampsNIC: silent, TimestampsKernel: "kernel"} {
 		var s *Source
 		var err error
 		<-right.Go(t, func() { s, err = Open(right.Interface, Options{Timestamps: o}) })

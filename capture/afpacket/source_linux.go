@@ -299,7 +299,7 @@ func (s *Source) Interfaces() []capture.Interface {
 	defer s.mu.Unlock()
 	s.statistics()
 	received, dropped := s.received, s.dropped
-	return []capture.Interface{{Name: s.name, LinkType: s.linkType, Received: &received, Dropped: &dropped, Clock: s.timed}}
+	return []capture.Interface{{Name: s.name, Description: "AF_PACKET", LinkType: s.linkType, Received: &received, Dropped: &dropped, Clock: s.timed}}
 }
 
 // statistics adds what the kernel counted since it was last asked.

@@ -50,7 +50,7 @@ func TestKillLeavesNoProgram(t *testing.T) {
 	require.NoError(t, agent.Start())
 	line, err := bufio.NewReader(said).ReadString('\n')
 	require.NoError(t, err)
-	require.Equal(t, "native XDP, frames in pieces in, TCX out", strings.TrimSpace(line))
+	require.Equal(t, "headers by native XDP, frames in pieces in, TCX out", strings.TrimSpace(line))
 	assert.Contains(t, attached(), "prog/xdp")
 	require.NoError(t, agent.Process.Kill())
 	require.Error(t, agent.Wait())

@@ -195,7 +195,7 @@ func (s *Source) Interfaces() []capture.Interface {
 	c := s.counts()
 	received := c.Copied + c.Lost + c.Ignored
 	return []capture.Interface{{
-		Name: s.at.Name, Description: s.attached.String(), LinkType: linkTypeEthernet, SnapLength: SnapLength, Clock: "the kernel's",
+		Name: s.at.Name, Description: "headers by " + s.attached.String(), LinkType: linkTypeEthernet, SnapLength: SnapLength, Clock: "kernel",
 		Received: &received, Dropped: &c.Lost, Ignored: capture.Ignored{Packets: c.Ignored, Bytes: c.IgnoredBytes},
 	}}
 }

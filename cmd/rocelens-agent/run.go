@@ -39,6 +39,7 @@ type runCommand struct {
 	SpoolMiB      int           `name:"spool" default:"1024" env:"ROCELENS_AGENT_SPOOL" help:"MiB that rows may take there (${default}). When it is full, new rows are dropped, and counted."`
 
 	tierFlags
+	captureFlags
 	counterFlags
 	replayFlags
 	flightFlags
@@ -173,11 +174,11 @@ func (c *runCommand) open(agent *ship.Agent, out io.Writer, logger *slog.Logger)
 		if agent != nil {
 			into = append(into, agent.NewRecorder(companions...))
 		}
-		one, tier, err := c.watch(name, into, taps, logger)
-		if err == nil && agent != nil {
-			agent.NoteTier(name, tier)
+		note := func(string) {}
+		if agent != nil {
+			note = func(tier string) { agent.NoteTier(name, tier) }
 		}
-		return one, err
+		return c.watch(name, into, taps, note, logger)
 	}
 	for _, name := range c.Interfaces {
 		one, err := w.begin(name)

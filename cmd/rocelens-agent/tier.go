@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rocelens/rocelens/capture/afpacket"
 	"github.com/rocelens/rocelens/capture/xdp"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/kernel"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
@@ -51,8 +50,8 @@ func (c *runCommand) checkTier() error {
 	return nil
 }
 
-// watch begins to watch an interface by the tier that was asked for, and tells which it has become, and why.
-func (c *runCommand) watch(name string, into watch.Sink, taps []watch.Tap, logger *slog.Logger) (w watcher, tier string, err error) {
+// watch begins to watch an interface by the tier that was asked for. note is told which it has become, how and why.
+func (c *runCommand) watch(name string, into watch.Sink, taps []watch.Tap, note func(tier string), logger *slog.Logger) (watcher, error) {
 	var fellBack string
 	if c.Tier != watch.PacketTier {
 		fellBack = c.needsPackets()
@@ -61,26 +60,25 @@ func (c *runCommand) watch(name string, into watch.Sink, taps []watch.Tap, logge
 			if err == nil {
 				how := counting.Attached()
 				logger.Info("the kernel counts packets", slog.String("interface", name), slog.String("attached", how.String()), slog.Any("fell_back", how.FellBack))
-				return counting, watch.KernelTier + " (" + how.String() + ")", nil
+				note(watch.KernelTier + " (" + how.String() + ")")
+				return counting, nil
 			}
 			if c.Tier == watch.KernelTier {
-				return nil, "", fmt.Errorf("%w%s", err, remedy(err))
+				return nil, fmt.Errorf("%w%s", err, remedy(err))
 			}
 			fellBack = "kernel tier: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 		}
 	}
-	following, err := watch.Open(watch.Options{
+	if fellBack != "" {
+		logger.Warn("packets are followed one by one", slog.String("interface", name), slog.String("cause", fellBack))
+		fellBack = "; " + fellBack
+	}
+	note(watch.PacketTier)
+	return watch.Open(watch.Options{
 		Interface: name, Interval: c.Interval, Idle: c.Idle, MaxFlows: c.MaxFlows, Logger: logger, Taps: taps,
-		Capture: afpacket.Options{RingBytes: c.RingMiB << 20, NoPromiscuous: c.NoPromiscuous},
+		Capture:  c.capture(),
+		Captured: func(how string) { note(watch.PacketTier + " (" + how + fellBack + ")") },
 	}, into)
-	if err != nil {
-		return nil, "", err
-	}
-	if fellBack == "" {
-		return following, watch.PacketTier, nil
-	}
-	logger.Warn("packets are followed one by one", slog.String("interface", name), slog.String("cause", fellBack))
-	return following, watch.PacketTier + " (" + fellBack + ")", nil
 }
 
 func (c *runCommand) count(name string, into watch.Sink, logger *slog.Logger) (*kernel.Watch, error) {

@@ -155,7 +155,7 @@ func TestTiersCountWhatWasSent(t *testing.T) {
 	directions, paths, rdma := said(frames)
 	require.Greater(t, rdma, uint64(15_000))
 	for _, test := range []struct{ tier, says string }{
-		{"packet", "packet"},
+		{"packet", "packet (AF_PACKET; clock: kernel)"},
 		{"kernel", "kernel (native XDP, frames in pieces in, TCX out)"},
 		{"auto", "kernel (native XDP, frames in pieces in, TCX out)"},
 	} {

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rocelens/rocelens/capture/afpacket"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
 	"github.com/rocelens/rocelens/dissector/build"
 	"github.com/rocelens/rocelens/dissector/infiniband"
@@ -94,6 +93,13 @@ func holds(t *testing.T, i *watch.Interval, packets uint64) {
 // TestEveryPacketIsAccountedFor loses known packets at each stage before rows are made: in a ring that nobody empties for
 // a while, in the decoder, and in the tracker.
 func TestEveryPacketIsAccountedFor(t *testing.T) {
+	for _, by := range []string{watch.ByAFPacket, watch.ByHeaders} {
+		t.Run(by, func(t *testing.T) { accountedFor(t, by) })
+	}
+}
+
+func accountedFor(t *testing.T, by string) {
+	t.Helper()
 	left, right := vethtest.Pair(t)
 	l := newLedger()
 	ctx, stop := context.WithCancel(t.Context())
@@ -101,7 +107,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 	ready := make(chan struct{})
 	done := right.Go(t, func() {
 		w, err := watch.Open(watch.Options{
-			Interface: right.Interface, Interval: time.Second, Idle: time.Minute, Capture: afpacket.Options{RingBytes: 2 << 20}, Logger: slog.New(slog.DiscardHandler),
+			Interface: right.Interface, Interval: time.Second, Idle: time.Minute, Capture: watch.Capture{By: by, RingBytes: 2 << 20}, Logger: slog.New(slog.DiscardHandler),
 		}, l)
 		close(ready)
 		if failed = err; err == nil {
@@ -153,7 +159,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 	held := make(chan struct{})
 	l.hold <- held
 	<-held
-	flood := make([][]byte, 10_000)
+	flood := make([][]byte, 20_000)
 	for psn := range flood {
 		flood[psn] = send(t, 0x22, uint32(psn), 1000)
 	}

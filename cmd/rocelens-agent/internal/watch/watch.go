@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
-	"github.com/rocelens/rocelens/capture/afpacket"
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
 )
@@ -25,7 +24,8 @@ type Options struct {
 	Interval  time.Duration // intervals end at whole multiples of it since the Unix epoch, so that those of all agents agree
 	Idle      time.Duration // connections are forgotten after so long a silence, when the next interval ends
 	MaxFlows  int           // and before, when there are more; 0 means the default of flow.Config
-	Capture   afpacket.Options
+	Capture   Capture
+	Captured  func(how string) // is told how packets are captured, whenever that is new; may be nil
 	Taps      []Tap
 	Logger    *slog.Logger
 }
@@ -39,27 +39,31 @@ type Watch struct {
 	tracker *flow.Tracker
 	packet  dissector.Packet
 
-	source   capture.Source // nil while the interface is down
-	ending   bool           // the source was closed because all is to end
-	received uint64         // by sources before this one
-	dropped  uint64
-	number   uint64    // packets of sources before this one
-	cuts     []cut     // ends of intervals, those before Idle left out
-	asked    time.Time // when the kernel was last asked what it lost, for the taps
-	told     uint64    // of what it lost, to the taps
-	event    Event
+	source    capture.Source // nil while the interface is down
+	fellBack  string         // why the source is not the first choice
+	clockName string         // of the source's time stamps, as it was told
+	ending    bool           // the source was closed because all is to end
+	received  uint64         // by sources before this one
+	dropped   uint64
+	ignored   capture.Ignored // by all sources
+	past      capture.Ignored // by sources before this one
+	number    uint64          // packets of sources before this one
+	cuts      []cut           // ends of intervals, those before Idle left out
+	asked     time.Time       // when the kernel was last asked what it lost, for the taps
+	told      uint64          // of what it lost, to the taps
+	event     Event
 }
 
-// Open begins to capture, or to wait for an interface that is down. Errors are those of afpacket.Open.
+// Open begins to capture, or to wait for an interface that is down. Errors are those of the source.
 func Open(o Options, sink Sink) (*Watch, error) {
 	w := &Watch{options: o, book: NewBook(o.Interface, PacketTier, sink), asked: time.Now()}
 	w.SetInterval(o.Interval)
 	w.tracker = flow.NewTracker(flow.Config{MaxFlows: o.MaxFlows}, w.book.Flow)
-	source, err := afpacket.Open(o.Interface, o.Capture)
+	source, fellBack, err := o.Capture.open(o.Interface)
 	switch {
 	case err == nil:
-		w.source = source
-	case errors.Is(err, afpacket.ErrDown):
+		w.begin(source, fellBack)
+	case errors.Is(err, capture.ErrDown):
 		w.down()
 	default:
 		return nil, err
@@ -161,7 +165,7 @@ func (w *Watch) end(empty chan<- *capture.Batch, full <-chan filled) error {
 // lost takes the end of a source. An interface that went down is waited for; other errors are final.
 func (w *Watch) lost(err error) error {
 	err = errors.Join(ignoreEnd(err), w.settle())
-	if errors.Is(err, afpacket.ErrDown) {
+	if errors.Is(err, capture.ErrDown) {
 		w.down()
 		return nil
 	}
@@ -181,11 +185,11 @@ func ignoreEnd(err error) error {
 
 // open tries to capture again.
 func (w *Watch) open() bool {
-	source, err := afpacket.Open(w.options.Interface, w.options.Capture)
+	source, fellBack, err := w.options.Capture.open(w.options.Interface)
 	if err != nil {
 		return false
 	}
-	w.source = source
+	w.begin(source, fellBack)
 	now := time.Now()
 	w.missed(0, now) // while it was down
 	w.asked = now
@@ -197,6 +201,7 @@ func (w *Watch) open() bool {
 func (w *Watch) settle() error {
 	w.count()
 	w.received, w.dropped = w.book.Total.SourceIn, w.book.Total.Drops[DropRing]
+	w.past = w.ignored
 	w.number += w.source.Report().Packets
 	source := w.source
 	w.source = nil
@@ -210,6 +215,7 @@ func (w *Watch) count() {
 	}
 	if i := w.source.Interfaces(); len(i) > 0 && i[0].Received != nil && i[0].Dropped != nil {
 		w.book.Total.SourceIn, w.book.Total.Drops[DropRing] = w.received+*i[0].Received, w.dropped+*i[0].Dropped
+		w.ignored = capture.Ignored{Packets: w.past.Packets + i[0].Ignored.Packets, Bytes: w.past.Bytes + i[0].Ignored.Bytes}
 	}
 }
 
@@ -240,8 +246,12 @@ func (w *Watch) observe(batch *capture.Batch) {
 // report ends an interval, whose flows have been told.
 func (w *Watch) report() error {
 	w.count()
+	if w.source != nil {
+		w.describe()
+	}
 	totals, t := w.tracker.Totals(), &w.book.Total
 	t.observe(&totals)
+	t.SourceOut, t.Bytes, t.Drops[DropNotRDMA] = t.SourceOut+w.ignored.Packets, t.Bytes+w.ignored.Bytes, t.Drops[DropNotRDMA]+w.ignored.Packets
 	t.SourceHeld = t.SourceIn - min(t.SourceIn, t.SourceOut+t.Drops[DropRing])
 	return w.book.Close(w.source != nil || w.ending, &totals)
 }

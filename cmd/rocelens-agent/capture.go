@@ -1,0 +1,18 @@
+package main
+
+import (
+	"github.com/rocelens/rocelens/capture/afpacket"
+	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
+)
+
+// captureFlags say how the packet tier captures.
+type captureFlags struct {
+	Capture    string `env:"ROCELENS_AGENT_CAPTURE" enum:"auto,headers,afpacket" default:"afpacket" help:"How the packet tier captures. afpacket: whole frames, whose ICRC is verified; headers: programs in the kernel copy the first 192 bytes of what is RDMA, for less; auto: headers where the kernel has that, else afpacket (${default})."`
+	Timestamps string `env:"ROCELENS_AGENT_TIMESTAMPS" enum:"auto,nic,kernel" default:"auto" help:"Whose clock times whole frames. auto: the NIC's where it stamps all frames already and its clock follows the host's; nic: the NIC's, which is set to stamp all frames, as ptp4l may notice; kernel: the kernel's (${default})."`
+}
+
+var timestamps = map[string]afpacket.Timestamps{"auto": afpacket.TimestampsAuto, "nic": afpacket.TimestampsNIC, "kernel": afpacket.TimestampsKernel}
+
+func (c *runCommand) capture() watch.Capture {
+	return watch.Capture{By: c.Capture, RingBytes: c.RingMiB << 20, NoPromiscuous: c.NoPromiscuous, Timestamps: timestamps[c.Timestamps]}
+}
