@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -132,6 +133,45 @@ func stay() error {
 func (e End) IP(tb testing.TB, words ...string) {
 	tb.Helper()
 	ip(tb, append([]string{"-n", e.Namespace}, words...)...)
+}
+
+// VLANOffload says whether the interface of this end takes VLAN tags out of frames and puts them in, as a NIC may, or leaves
+// that to the kernel.
+func (e End) VLANOffload(tb testing.TB, on bool) {
+	tb.Helper()
+	// struct ethtool_value and the flags of linux/ethtool.h.
+	const get, set, receive, send = 0x25, 0x26, 1 << 8, 1 << 7
+	type value struct{ command, data uint32 }
+	<-e.Go(tb, func() {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			tb.Errorf("open socket: %v", err)
+			return
+		}
+		defer unix.Close(fd) //nolint:errcheck // nothing is left to be lost
+		ask := func(v *value) {
+			request := struct {
+				name [unix.IFNAMSIZ]byte
+				data *value
+				_    [16]byte
+			}{data: v}
+			copy(request.name[:], e.Interface)
+			if _, _, code := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); code != 0 { //nolint:gosec // as netdevice(7) has it
+				tb.Errorf("flags of the interface: %v", code)
+			}
+		}
+		v := value{command: get}
+		ask(&v)
+		want := v.data &^ (receive | send)
+		if on {
+			want |= receive | send
+		}
+		ask(&value{set, want})
+		v = value{command: get}
+		if ask(&v); v.data != want {
+			tb.Errorf("flags of the interface are %#x, not %#x", v.data, want)
+		}
+	})
 }
 
 // Up switches the interface of this end on.
