@@ -215,6 +215,10 @@ func TestEveryDecoderIsTested(t *testing.T) {
 // anything but its errors, and what one has read before must make no difference.
 func TestEveryPrefixOfEveryGoldenPacketGoesToEveryDecoder(t *testing.T) {
 	const head, tail = 300, 8 // within payload one length is like another
+	step := 1
+	if os.Getenv("ROCELENS_RACE") != "" {
+		step = 5 // `make seeded` tries all, without the race detector, which makes them ten times as long
+	}
 	all := decoders()
 	count := 0
 	seen := map[string]bool{}
@@ -236,7 +240,7 @@ func TestEveryPrefixOfEveryGoldenPacketGoesToEveryDecoder(t *testing.T) {
 			for _, start := range slices.Compact(starts) {
 				rest := f.data[start:]
 				for n := range len(rest) + 1 {
-					if n > head && n < len(rest)-tail {
+					if n > head && n < len(rest)-tail || n%step != 0 && n != len(rest) {
 						continue
 					}
 					for name, d := range all {

@@ -217,6 +217,9 @@ func TestEveryShortReordering(t *testing.T) {
 	t.Parallel()
 	const reach = 3
 	for i, lengths := range [][]uint32{{3, 2, 2}, {1, 2, 1, 3}, {4, 3}, {2, 1, 1, 3}, {7}, {3, 2, 2}, {1, 2, 1, 3}, {4, 3}} {
+		if uint64(i)%shorter(1, 3) != 0 {
+			continue
+		}
 		sends := i >= 5 // which say nothing of their length
 		type packet struct{ first, last, psn uint32 }
 		var sent []packet

@@ -186,7 +186,7 @@ func hostileInput(rng *rand.Rand, steps int) []byte {
 func TestHostileOrdersOfMetaRoCE(t *testing.T) {
 	t.Parallel()
 	frames := conversation(t)
-	for seed := range uint64(150) {
+	for seed := range shorter(150, 20) {
 		hostile(t, frames, hostileInput(rand.New(rand.NewPCG(seed, 5)), 1500))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

@@ -130,7 +130,7 @@ func underRace() bool { return os.Getenv("ROCELENS_RACE") != "" }
 
 func conformingSeeds() uint64 {
 	if underRace() {
-		return 24
+		return 8
 	}
 	return 120
 }
@@ -154,7 +154,11 @@ func TestConformingConnectionsDoNotDiverge(t *testing.T) {
 // These accused somebody once: an atomic of which only the request was left, NAKs that a full queue made vain, a READ
 // whose answer told the MTU, an answer of a READ that was lost while a NAK was on its way.
 func TestConnectionsThatWereAccusedOnce(t *testing.T) {
-	for _, seed := range []uint64{156, 293, 412, 9000539, 9002137} {
+	seeds := []uint64{9002137, 156, 293, 412, 9000539}
+	if underRace() {
+		seeds = seeds[:1]
+	}
+	for _, seed := range seeds {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			var sums conformance

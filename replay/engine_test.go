@@ -57,7 +57,7 @@ func TestLatePairsAreJudgedInOrder(t *testing.T) {
 func TestLittleRoom(t *testing.T) {
 	seeds := uint64(8)
 	if underRace() {
-		seeds = 2
+		seeds = 1
 	}
 	for name, config := range map[string]replay.Config{
 		"few packets wait": {MaxWaitingEach: 4},

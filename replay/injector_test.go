@@ -29,6 +29,9 @@ func TestDeviationsAreFound(t *testing.T) {
 		runs = 1
 	}
 	for _, d := range injector.Deviations() {
+		if underRace() && d.Rule%8 != 0 {
+			continue // nothing of it is concurrent; `make seeded` looks for all
+		}
 		t.Run(d.Rule.String(), func(t *testing.T) {
 			t.Parallel()
 			for _, v := range []scenario.Vantage{scenario.NearRequester, scenario.Middle, scenario.NearResponder} {

@@ -194,7 +194,7 @@ func seeds(t *testing.T) int {
 	switch {
 	case text != "":
 	case os.Getenv("ROCELENS_RACE") != "": // where each takes ten times as long; `make seeded` runs them all
-		return 40
+		return 20
 	default:
 		return 150
 	}

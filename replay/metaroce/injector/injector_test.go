@@ -1,6 +1,7 @@
 package injector_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/rocelens/rocelens/replay/finding"
@@ -25,6 +26,9 @@ func TestEveryRuleHasADeviation(t *testing.T) {
 // that miss packets.
 func TestDeviationsAreFound(t *testing.T) {
 	for _, d := range injector.Deviations() {
+		if os.Getenv("ROCELENS_RACE") != "" && d.Rule%8 != 0 {
+			continue // nothing of it is concurrent; `make seeded` looks for all
+		}
 		t.Run(d.Rule.String(), func(t *testing.T) {
 			t.Parallel()
 			all, err := d.Measure([]float64{0}, 1, 1)
