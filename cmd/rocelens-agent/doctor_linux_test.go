@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,45 @@ func TestDoctorListens(t *testing.T) {
 	assert.True(t, report.CanCapture)
 	assert.Equal(t, doctor.Proof{Kind: "listened"}, report.Proof)
 	assert.Equal(t, doctor.Note, finding(t, &report, "proof").State)
+}
+
+// What doctor hears from a mirror it tells as such, and what is wrong with the mirror.
+func TestDoctorTellsOfTheMirror(t *testing.T) {
+	left, right := vethtest.Pair(t)
+	request := exchange(t, 1)[0].frame
+	for _, test := range []struct {
+		name  string
+		from  session
+		state doctor.State
+		says  string
+	}{
+		{"whole", session{from: "10.200.1.1", to: "10.200.1.2", wrap: erspan2}, doctor.OK, "it came in ERSPAN II from 10.200.1.1 to 10.200.1.2, the headers"},
+		{"cut", session{from: "10.200.1.1", to: "10.200.1.2", wrap: erspan2, cut: 128}, doctor.Note, "cut short"},
+		{"in fragments", session{from: "10.200.1.1", to: "10.200.1.2", wrap: erspan2, mtu: 576}, doctor.Note, "in IP fragments"},
+		{"over MPLS", session{wrap: pseudowire}, doctor.OK, "it came in MPLS, the headers"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			stop, sending := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(sending)
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(glance):
+						left.Send(t, test.from.copies(0, request))
+					}
+				}
+			}()
+			report, code := examine(t, right, nil, right.Interface, "--wait", "20s")
+			close(stop)
+			<-sending
+			assert.Zero(t, code, "%+v", report)
+			mirror := finding(t, &report, "mirror")
+			assert.Equal(t, test.state, mirror.State)
+			assert.Contains(t, mirror.Says, test.says)
+		})
+	}
 }
 
 func TestDoctorSaysWhyNothingCanBeCaptured(t *testing.T) {

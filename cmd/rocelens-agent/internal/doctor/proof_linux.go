@@ -97,7 +97,9 @@ func (e *examination) prove(ctx context.Context) error {
 			return source.Close()
 		}
 	}
+	var came arrival
 	wanted := func(p *dissector.Packet) bool {
+		came = arrival{p.Tunnel, len(p.Payload()) < int(p.PayloadLength)}
 		return !e.options.Send || p.BTH.PSN == psn && p.BTH.DestinationQP == proofQPN && p.Network.Source.Addr().As4() == proofSource
 	}
 	e.Proof.Packet, e.Proof.Seen, err = await(ctx, source, e.options.Wait, wanted)
@@ -109,6 +111,7 @@ func (e *examination) prove(ctx context.Context) error {
 		e.add("proof", OK, "the packet that was sent was captured on its way out", "")
 	case e.Proof.Seen:
 		e.add("proof", OK, "an RDMA packet was captured", "")
+		e.arrived(&came)
 	case e.options.Send:
 		e.CanCapture = false
 		e.add("proof", Problem, fmt.Sprintf("the packet that was sent was not captured within %s", e.options.Wait), "report this, with the kernel and the driver named above")
@@ -116,6 +119,32 @@ func (e *examination) prove(ctx context.Context) error {
 		e.add("proof", Note, fmt.Sprintf("no RDMA packet came within %s, though the capture works", e.options.Wait), "run it again under traffic, or with --send, which sends one packet that no host takes")
 	}
 	return ctx.Err()
+}
+
+// arrival is how a packet came here.
+type arrival struct {
+	tunnel dissector.Tunnel
+	cut    bool // its payload was not all there
+}
+
+// arrived reports what a packet that came in a tunnel, as a mirror's copies do, tells of the mirror.
+func (e *examination) arrived(a *arrival) {
+	if a.tunnel.Depth == 0 {
+		return
+	}
+	says := "it came in " + a.tunnel.Type.String()
+	if outer := &a.tunnel.Outer; outer.Version != 0 {
+		says += fmt.Sprintf(" from %s to %s", outer.Source, outer.Destination)
+	}
+	switch {
+	case a.tunnel.Outer.Fragment:
+		e.add("mirror", Note, says+", and in IP fragments, of which only the first is decoded: whether the ICRC is right cannot be told",
+			"raise the MTU on the way from the switch to this host, or let the switch cut its copies")
+	case a.cut:
+		e.add("mirror", Note, says+", cut short: it is counted by its length before, but whether the ICRC is right cannot be told", "")
+	default:
+		e.add("mirror", OK, says+", the headers of which the agent takes off", "")
+	}
 }
 
 // await reads until a wanted packet came or time is up, and closes the source.

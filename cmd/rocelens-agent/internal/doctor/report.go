@@ -22,7 +22,7 @@ const (
 
 // Finding is the outcome of one check.
 type Finding struct {
-	Check string `json:"check"` // "interface", "driver", "mtu", "rdma", "capabilities", "kernel", "xdp", "timestamps", "ring", "offloads", "sniffer", "proof"
+	Check string `json:"check"` // "interface", "driver", "mtu", "rdma", "capabilities", "kernel", "xdp", "timestamps", "ring", "offloads", "sniffer", "proof", "mirror"
 	State State  `json:"state"`
 	Says  string `json:"says"`         // one sentence
 	Do    string `json:"do,omitempty"` // what to do about it, one sentence
