@@ -50,7 +50,7 @@ func (c *replayCommand) merge(ctx context.Context, std *streams) error {
 	result, err := run.Do(ctx)
 	stop()
 	if errors.Is(err, merge.ErrNothingInCommon) {
-		return fmt.Errorf("%s and %s have no packet in common: they are not of the same traffic, or not of the same time", c.Files[0], c.Files[1])
+		return fmt.Errorf("%s and %s have %w", c.Files[0], c.Files[1], merge.ErrNothingInCommon)
 	}
 	if err != nil {
 		return err

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// ErrNothingInCommon says that no packet is in both captures.
-var ErrNothingInCommon = errors.New("no packet is in both captures")
+// ErrNothingInCommon says that no packet is in both captures, and what that may come of.
+var ErrNothingInCommon = errors.New("no packet in common: they are not of the same traffic or time, addresses are rewritten between them, " +
+	"or one is cut before the headers of the transport")
 
 // couple is a sampled packet that both saw.
 type couple struct {

@@ -44,7 +44,7 @@ func (merger) Merge(ctx context.Context, first, second server.MergeInput, progre
 	result, err := run.Do(ctx)
 	stop()
 	if errors.Is(err, merge.ErrNothingInCommon) {
-		return nil, &server.UnreadableError{Reason: fmt.Sprintf("%s and %s have no packet in common: they are not of the same traffic, or not of the same time", names[0], names[1])}
+		return nil, &server.UnreadableError{Reason: fmt.Sprintf("%s and %s have %v", names[0], names[1], merge.ErrNothingInCommon)}
 	}
 	if err != nil {
 		return nil, err
