@@ -107,15 +107,17 @@ func (s *Shipper) carry(ctx context.Context) error {
 
 // add puts a record to a group. What is no batch is given up.
 func (c *carrier) add(group []parcel, record spool.Record) []parcel {
+	s := c.shipper
 	b, err := decodeBatch(record.Data)
 	if err != nil {
-		s := c.shipper
 		s.config.Logger.Error("a batch in the spool cannot be read and is given up", slog.Uint64("batch", record.Sequence), slog.Any("cause", err))
 		s.refuse(RefusedUnreadable, max(1, uint64(record.Units)))
 		return append(group, parcel{shipment: shipment{record: record}})
 	}
 	b.columns = nil // the record has them
-	return append(group, parcel{shipment{b, record}, record.Replayed})
+	again := record.Replayed || record.Sequence <= s.carried
+	s.carried = max(s.carried, record.Sequence)
+	return append(group, parcel{shipment{b, record}, again})
 }
 
 // deliver returns nil when each batch is stored or given up. It tries for as long as ctx lasts.

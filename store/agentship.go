@@ -97,8 +97,9 @@ type trouble struct {
 // have stored rows and not their token, or the token and not the rows. So whenever it is uncertain what became of an
 // insert (its answer was lost, or the agent started anew) the rows are counted before they are sent again, and after.
 type Shipper struct {
-	config ShipperConfig
-	spool  AgentSpool
+	config  ShipperConfig
+	spool   AgentSpool
+	carried uint64 // sequence of the last that was taken to a service, perhaps in vain
 
 	mu       sync.Mutex
 	state    ShipState

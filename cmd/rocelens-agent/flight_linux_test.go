@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -26,41 +24,6 @@ import (
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/internal/vethtest"
 )
-
-// service is rocelens serve at work on the test's database.
-type service struct{ address, data string }
-
-func newService(t *testing.T, db database) *service {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "rocelens")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/rocelens/rocelens/cmd/rocelens")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	s := &service{data: t.TempDir()}
-	user, password := db.Credentials()
-	reader, readerPassword := db.ReaderCredentials()
-	ctx, stop := context.WithCancel(t.Context())
-	command := exec.CommandContext(ctx, program, "serve", "--listen", "127.0.0.1:0", "--data", s.data,
-		"--clickhouse", db.Address(), "--clickhouse-http", db.HTTPAddress(), "--clickhouse-user", user, "--clickhouse-reader", reader)
-	command.Env = append(os.Environ(), "ROCELENS_CLICKHOUSE_PASSWORD="+password, "ROCELENS_CLICKHOUSE_READER_PASSWORD="+readerPassword)
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	var said lockedBuffer
-	command.Stdout, command.Stderr = &said, &said
-	require.NoError(t, command.Start())
-	t.Cleanup(func() {
-		stop()
-		_ = command.Wait() // it was interrupted, which it may say
-	})
-	address := regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
-	require.Eventually(t, func() bool {
-		if found := address.FindSubmatch(said.Bytes()); found != nil {
-			s.address = string(found[1])
-		}
-		return s.address != ""
-	}, patience, glance, "%s", said.Bytes())
-	return s
-}
 
 type uploaded struct {
 	ID, Name, Status string

@@ -53,8 +53,8 @@ func reach(t *testing.T, at vethtest.End, target string) string {
 			}
 			out, err := new(net.Dialer).DialContext(t.Context(), "tcp", target)
 			if err != nil {
-				_ = in.Close()
-				return
+				_ = in.Close() // what it leads to is away
+				continue
 			}
 			join := func(to, from net.Conn) {
 				_, _ = io.Copy(to, from)

@@ -23,67 +23,7 @@ import (
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/pcapfile"
 	"github.com/rocelens/rocelens/internal/vethtest"
-	"github.com/rocelens/rocelens/store"
-	"github.com/rocelens/rocelens/store/embedded"
 )
-
-// database is a ClickHouse with our tables.
-type database struct{ *embedded.Server }
-
-// newDatabase starts one for the test.
-func newDatabase(t *testing.T) database {
-	t.Helper()
-	if _, err := embedded.FindLibrary(""); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	program := filepath.Join(t.TempDir(), "rocelens-clickhouse")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/rocelens/rocelens/cmd/rocelens-clickhouse")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	server, err := embedded.Start(ctx, embedded.Options{Data: t.TempDir(), Program: program})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		assert.NoError(t, server.Stop(ctx))
-	})
-	user, password := server.Credentials()
-	reader, readerPassword := server.ReaderCredentials()
-	s, err := store.Open(ctx, store.Config{
-		Address: server.Address(), HTTPAddress: server.HTTPAddress(), Account: store.Account{User: user, Password: password},
-		Reader: store.Account{User: reader, Password: readerPassword}, Database: "rocelens",
-	})
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-	return database{server}
-}
-
-// flags name the database on the command line.
-func (d database) flags() []string {
-	user, password := d.Credentials()
-	return []string{"--clickhouse", d.Address(), "--clickhouse-user", user, "--clickhouse-password", password}
-}
-
-// ask is the answer to a query as CSV.
-func (d database) ask(t *testing.T, query string) string {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+d.HTTPAddress()+"/?database=rocelens", strings.NewReader(query+" FORMAT CSV"))
-	require.NoError(t, err)
-	request.SetBasicAuth(d.Credentials())
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", query, body)
-	return strings.TrimSpace(string(body))
-}
 
 // framesOf are the frames of captures in testdata.
 func framesOf(t *testing.T, names ...string) (frames [][]byte) {
@@ -231,15 +171,6 @@ func TestCountersBesidePackets(t *testing.T) {
 		"each interval of the first agent has them")
 	assert.Equal(t, "1", db.ask(t, "SELECT uniqExact(interface, name, device, interval_end) = count() FROM port_counters"), "each once")
 	assert.NotContains(t, string(stderr.Bytes()), "past the kernel")
-}
-
-// TestMain lets the test program be the agent, for tests that need it as a process of its own.
-func TestMain(m *testing.M) {
-	if os.Getenv("ROCELENS_TEST_AGENT") != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
 }
 
 // An interface that goes down is waited for, and what comes then is seen.

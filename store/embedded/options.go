@@ -53,6 +53,7 @@ type Options struct {
 	HTTPPort uint16 // 0: the system chooses
 	MinFree  uint64 // bytes that must be free on the disk before the start; DefaultMinFree
 	Limits   Limits // DefaultLimits
+	Restarts int    // of a database that died, within ten minutes, before it is given up; 5
 	Logger   *slog.Logger
 }
 
@@ -78,6 +79,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits()
+	}
+	if o.Restarts == 0 {
+		o.Restarts = 5
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

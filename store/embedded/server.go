@@ -14,9 +14,9 @@ import (
 
 // A database that dies is started again, with the same ports and passwords, but not for ever.
 const (
-	restartLimit  = 5
 	restartWindow = 10 * time.Minute
-	restartDelay  = 200 * time.Millisecond
+	restartDelay  = 200 * time.Millisecond // more at each
+	restartPause  = time.Second            // at most
 )
 
 // Server is a running embedded database.
@@ -126,11 +126,11 @@ func (s *Server) supervise(ctx context.Context, running *child) {
 		}
 		s.options.Logger.Error("the database ended unexpectedly", slog.Any("cause", cause),
 			slog.String("engine", s.layout.fatalSince(running.errorLog)), slog.Int("deaths", len(deaths)))
-		if len(deaths) > restartLimit {
+		if len(deaths) > s.options.Restarts {
 			s.err = fmt.Errorf("the database ended %d times within %s, the last time because: %w", len(deaths), restartWindow, cause)
 			return
 		}
-		next, err := s.restart(ctx, time.Duration(len(deaths)-1)*restartDelay)
+		next, err := s.restart(ctx, min(time.Duration(len(deaths)-1)*restartDelay, restartPause))
 		if err != nil {
 			s.err = fmt.Errorf("the database ended (%w) and cannot be started again: %w", cause, err)
 			return

@@ -128,6 +128,8 @@ func TestIngest(t *testing.T) {
 	require.Equal(t, [][]any{{5.0}}, s.sql(t, "SELECT count() FROM agent_intervals"))
 	require.Equal(t, [][]any{{"far"}}, s.sql(t, "SELECT host FROM agents"))
 
+	shipsOnAfterAReload(t, s)
+
 	wrong, _ := carrying(t, store.ServerTarget{URL: s.base, Token: strings.Repeat("0", 32)}, agent.report(1, "")...)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -138,6 +140,40 @@ func TestIngest(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 	require.Contains(t, wrong.State().Problem, "--ingest-token-file")
+}
+
+// shipsOnAfterAReload: what was under way when an agent was told of another address is sent again beside new rows, and is there once.
+func shipsOnAfterAReload(t *testing.T, s *running) {
+	t.Helper()
+	target, err := url.Parse(s.base)
+	require.NoError(t, err)
+	stored := make(chan struct{})
+	before := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(r *http.Response) error {
+			close(stored)
+			<-r.Request.Context().Done() // the agent does not wait for the answer
+			return http.ErrAbortHandler
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	})
+	t.Cleanup(before.Close)
+	agent := simulate("reloaded")
+	sender, from := carrying(t, store.ServerTarget{URL: before.URL, Token: ingestToken}, agent.report(3, "")...)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- sender.Run(ctx) }()
+	<-stored
+	cancel()
+	require.NoError(t, <-ended)
+	for _, b := range agent.report(3, "") {
+		require.NoError(t, from.Add(spool.Entry{Data: b.Data, Units: b.Rows, Time: 2}))
+	}
+	require.NoError(t, from.Sync())
+	require.NoError(t, sender.Retarget(store.ShipperConfig{Server: &store.ServerTarget{URL: s.base, Token: ingestToken}}))
+	until(t, sender, from)
+	require.Equal(t, [][]any{{6.0, 2.0}}, s.sql(t, "SELECT count(), uniqExact(batch) FROM agent_flows WHERE host = 'reloaded'"))
+	require.Equal(t, [][]any{{2.0}}, s.sql(t, "SELECT count() FROM agent_intervals WHERE host = 'reloaded'"))
 }
 
 func TestIngestIsOffUnlessATokenIsGiven(t *testing.T) {
