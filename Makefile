@@ -77,6 +77,7 @@ bpf: ## rebuild the programs for the kernel, by clang 14
 	@tools/debian.sh clang
 	capture/xdp/bpf/build.sh
 	capture/headers/bpf/build.sh
+	capture/afxdp/bpf/build.sh
 
 .PHONY: generated
 generated: generate # fails when a generated file is not current

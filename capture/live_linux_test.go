@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/netip"
 	"path/filepath"
 	"testing"
 
@@ -12,10 +13,13 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/afpacket"
+	"github.com/rocelens/rocelens/capture/afxdp"
 	"github.com/rocelens/rocelens/capture/headers"
 	"github.com/rocelens/rocelens/capture/pcapfile"
 	"github.com/rocelens/rocelens/capture/xdp/attach"
 	"github.com/rocelens/rocelens/dissector"
+	"github.com/rocelens/rocelens/dissector/build"
+	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/internal/vethtest"
 )
@@ -35,7 +39,15 @@ func sources() []live {
 			return headers.Open(name, headers.Options{RingBytes: ring, Skip: skip})
 		}
 	}
+	byAFXDP := func(o afxdp.Options) func(string, int) (capture.Source, error) {
+		return func(name string, ring int) (capture.Source, error) {
+			o.RingBytes = ring
+			return afxdp.Open(name, o)
+		}
+	}
 	return []live{
+		{name: "AF_XDP by native XDP", rdma: true, open: byAFXDP(afxdp.Options{})},
+		{name: "AF_XDP by generic XDP", rdma: true, open: byAFXDP(afxdp.Options{Generic: true})},
 		{name: "AF_PACKET", out: true, open: func(name string, ring int) (capture.Source, error) {
 			return afpacket.Open(name, afpacket.Options{RingBytes: ring})
 		}},
@@ -79,6 +91,18 @@ func framesOf(t *testing.T, names ...string) (out [][]byte) {
 	return out
 }
 
+// jumbo is a frame of the largest MTU of RDMA, which does not fit into a page.
+func jumbo(t *testing.T, psn uint32) []byte {
+	t.Helper()
+	f := build.Frame{
+		Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2"), SourcePort: 50000,
+		BTH: infiniband.BTH{Opcode: 0x04, PartitionKey: 0xffff, DestinationQP: 0x11, PSN: psn}, Payload: make([]byte, 4096),
+	}
+	data, err := f.AppendTo(nil)
+	require.NoError(t, err)
+	return data
+}
+
 // isRDMA tells what the dissector takes for RDMA.
 func isRDMA(data []byte, length uint32) bool {
 	var p dissector.Packet
@@ -115,6 +139,9 @@ func arrived(t *testing.T, s capture.Source, n int, each func(i int, f *capture.
 func TestPacketsArriveAsTheyWereSent(t *testing.T) {
 	frames := framesOf(t, "derived/base-cm-send-write-read.pcap", "derived/enc-vlan-pcp3.pcap", "derived/enc-vlan-prio-tag.pcap", "derived/enc-qinq.pcap",
 		"derived/rocev2-ipv6.pcap", "derived/enc-erspan2.pcap", "metaroce-spray.pcap", "allreduce-loss.pcapng")
+	for psn := range uint32(10) {
+		frames = append(frames, jumbo(t, psn))
+	}
 	want := rdmaOf(frames)
 	require.Greater(t, len(want), 800)
 	strange := bytes.Clone(want[0])

@@ -7,7 +7,7 @@ import (
 
 // captureFlags say how the packet tier captures.
 type captureFlags struct {
-	Capture    string `env:"ROCELENS_AGENT_CAPTURE" enum:"auto,headers,afpacket" default:"afpacket" help:"How the packet tier captures. afpacket: whole frames, whose ICRC is verified; headers: programs in the kernel copy the first 192 bytes of what is RDMA, for less; auto: headers where the kernel has that, else afpacket (${default})."`
+	Capture    string `env:"ROCELENS_AGENT_CAPTURE" enum:"auto,headers,afpacket,afxdp" default:"afpacket" help:"How the packet tier captures. afpacket: whole frames, whose ICRC is verified; headers: programs in the kernel copy the first 192 bytes of what is RDMA, for less; auto: headers where the kernel has that, else afpacket; afxdp: whole frames by AF_XDP, for mirror ports only, since packets that may be RDMA do not reach this host any more (${default})."`
 	Timestamps string `env:"ROCELENS_AGENT_TIMESTAMPS" enum:"auto,nic,kernel" default:"auto" help:"Whose clock times whole frames. auto: the NIC's where it stamps all frames already and its clock follows the host's; nic: the NIC's, which is set to stamp all frames, as ptp4l may notice; kernel: the kernel's (${default})."`
 }
 

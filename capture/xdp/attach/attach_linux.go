@@ -65,7 +65,7 @@ func (a *Attachment) attach(name string, p Programs, o Options) error {
 		return fmt.Errorf("find the interface: %w", err)
 	}
 	if o.Promiscuous {
-		leave, err := listen(i.Index)
+		leave, err := Promiscuous(i.Index)
 		if err != nil {
 			return err
 		}

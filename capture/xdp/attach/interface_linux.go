@@ -3,6 +3,7 @@ package attach
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -47,6 +48,41 @@ func (i *Interface) Up() bool {
 		return false
 	}
 	return q.Uint16()&unix.IFF_UP != 0 && i.index() == i.Index
+}
+
+// MTU is the most that a frame carries behind its Ethernet header, bytes; 0 where that is not told.
+func (i *Interface) MTU() int {
+	q, err := unix.NewIfreq(i.Name)
+	if err != nil || unix.IoctlIfreq(i.fd, unix.SIOCGIFMTU, q) != nil {
+		return 0
+	}
+	return int(q.Uint32())
+}
+
+// channels is struct ethtool_channels.
+type channels struct {
+	command                                 uint32
+	mostRx, mostTx, mostOther, mostCombined uint32
+	rx, tx, other, combined                 uint32
+}
+
+// ethtool is struct ifreq with a pointer to what is asked.
+type ethtool struct {
+	name [unix.IFNAMSIZ]byte
+	data unsafe.Pointer
+	_    [16]byte // the union is longer than a pointer
+}
+
+// Queues is how many queues frames come by; 1 where the driver does not tell.
+func (i *Interface) Queues() int {
+	c := channels{command: unix.ETHTOOL_GCHANNELS}
+	q := ethtool{data: unsafe.Pointer(&c)} //nolint:gosec // how this ioctl is asked
+	copy(q.name[:unix.IFNAMSIZ-1], i.Name)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(i.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&q))) //nolint:gosec // an ioctl that package unix has no function for
+	if errno != 0 {
+		return 1
+	}
+	return max(1, int(c.rx+c.combined))
 }
 
 // Close forgets the interface.

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listen has an interface take frames that are not addressed to it, as those of a mirror port are not, for as long as the
+// Promiscuous has an interface take frames that are not addressed to it, as those of a mirror port are not, for as long as the
 // socket is open that it makes. That socket gets no packets.
-func listen(index int) (leave func() error, err error) {
+func Promiscuous(index int) (leave func() error, err error) {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a packet socket: %w", err)

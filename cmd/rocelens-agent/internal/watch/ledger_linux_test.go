@@ -93,7 +93,7 @@ func holds(t *testing.T, i *watch.Interval, packets uint64) {
 // TestEveryPacketIsAccountedFor loses known packets at each stage before rows are made: in a ring that nobody empties for
 // a while, in the decoder, and in the tracker.
 func TestEveryPacketIsAccountedFor(t *testing.T) {
-	for _, by := range []string{watch.ByAFPacket, watch.ByHeaders} {
+	for _, by := range []string{watch.ByAFPacket, watch.ByHeaders, watch.ByAFXDP} {
 		t.Run(by, func(t *testing.T) { accountedFor(t, by) })
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/afpacket"
+	"github.com/rocelens/rocelens/capture/afxdp"
 	"github.com/rocelens/rocelens/capture/headers"
 )
 
@@ -15,6 +16,7 @@ import (
 const (
 	ByAFPacket = "afpacket" // whole frames
 	ByHeaders  = "headers"  // first bytes of what is RDMA
+	ByAFXDP    = "afxdp"    // whole frames, which the kernel does not get any more: for mirror ports
 	ByAuto     = "auto"     // headers where the kernel does that, and else whole frames
 )
 
@@ -28,6 +30,13 @@ type Capture struct {
 
 // open opens the source. Where it is not the first choice, fellBack says why.
 func (c *Capture) open(name string) (source capture.Source, fellBack string, err error) {
+	if c.By == ByAFXDP {
+		source, err := afxdp.Open(name, afxdp.Options{RingBytes: c.RingBytes, NoPromiscuous: c.NoPromiscuous})
+		if err != nil {
+			return nil, "", err
+		}
+		return source, "", nil
+	}
 	if c.By == ByHeaders || c.By == ByAuto {
 		source, err := headers.Open(name, headers.Options{RingBytes: c.RingBytes, NoPromiscuous: c.NoPromiscuous})
 		if err == nil {

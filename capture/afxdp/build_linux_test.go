@@ -1,0 +1,9 @@
+package afxdp
+
+import (
+	"testing"
+
+	"github.com/rocelens/rocelens/internal/bpftest"
+)
+
+func TestProgramsAreCurrent(t *testing.T) { bpftest.Current(t) }
