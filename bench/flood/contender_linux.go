@@ -32,6 +32,7 @@ func contenders(agent string) []contender {
 	return []contender{
 		tier("packet tier", "--tier", "packet"),
 		tier("packet tier, --replay", "--tier", "packet", "--replay"),
+		tier("packet tier, headers", "--tier", "packet", "--capture", "headers"),
 		tier("kernel tier", "--tier", "kernel"),
 		{"tcpdump -w /dev/null", []string{"tcpdump", "-i", to, "-B", "32768", "-w", "/dev/null"}, "listening on", number(`(\d+) packets? captured`)},
 		{"dumpcap -w /dev/null", []string{"dumpcap", "-i", to, "-B", "32", "-q", "-w", "/dev/null"}, "File: ", number(`Packets captured: (\d+)`)},
