@@ -72,9 +72,10 @@ func BenchmarkPrograms(b *testing.B) {
 				}
 				for b.Loop() {
 					counting := best("stepping")
-					baseline := best("stepping_baseline")
+					baseline, line := best("stepping_baseline"), best("stepping_lines")
 					b.ReportMetric(counting, "ns/packet")
 					b.ReportMetric(baseline, "ns/packet-baseline")
+					b.ReportMetric(line, "ns/packet-one-line")
 					b.ReportMetric(counting/max(baseline, 1), "x-baseline")
 					b.ReportMetric(counting/budget, "x-42ns")
 				}

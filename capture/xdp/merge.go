@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Flags of an entry; see bpf/entry.h.
 const (
-	hasSequence = 1 << iota
+	sequenced = 1 << iota
 	fromBefore
 	unsure
 	restarted
@@ -12,8 +12,8 @@ const (
 
 func idOf(e *programEntry) ID {
 	id := ID{
-		QP: uint32(e.Who), SourceQP: e.SourceQp, Path: uint8(e.Who >> 32), Service: uint8(e.Who >> 40),
-		Protocol: uint8(e.Who >> 48), Answers: e.Who>>56 != 0,
+		QP: uint32(e.Who), SourceQP: e.Hot.SourceQp, Path: uint8(e.Who >> 32), Service: uint8(e.Who >> 40 & 15),
+		Answers: e.Who>>44&1 != 0, Protocol: uint8(e.Who >> 45),
 	}
 	binary.LittleEndian.PutUint64(id.Source[:], e.SourceHigh)
 	binary.LittleEndian.PutUint64(id.Source[8:], e.SourceLow)
@@ -22,10 +22,10 @@ func idOf(e *programEntry) ID {
 	return id
 }
 
-// merge adds an entry to what is known of its ID. offset leads from the kernel's clock to Unix time; alone tells that the
-// sequence was followed by one CPU, without a break.
-func (r *Record) merge(e *programEntry, offset int64, alone bool) {
-	first, last := int64(e.First)+offset, int64(e.Last)+offset
+// merge adds an entry to what is known of its ID. alone tells that the sequence was followed by one CPU, without a break.
+func (r *Record) merge(e *programEntry, at clock, alone bool) {
+	h := &e.Hot
+	first, last := at.time(h.First), at.time(h.Last)
 	if r.CPUs == 0 {
 		r.ID = idOf(e)
 		r.First, r.Last, r.cpu, r.CPUs = first, last, e.Cpu, 1
@@ -40,18 +40,18 @@ func (r *Record) merge(e *programEntry, offset int64, alone bool) {
 		r.way(e)
 	}
 	if last >= r.Last {
-		r.Last, r.NextPSN, r.Plane = last, e.Next, e.Plane
+		r.Last, r.NextPSN, r.Plane = last, h.Next, h.Plane
 	}
 	r.generations++
-	r.Packets += e.Packets
-	r.Bytes += e.Bytes
-	r.Payload += e.Payload
-	for i, n := range e.Ops {
+	r.Packets += h.Packets
+	r.Bytes += h.Bytes
+	r.Payload += h.Payload
+	for i, n := range h.Ops {
 		r.Operations[i] += uint64(n)
 	}
-	r.Capable += uint64(e.Capable)
-	r.Marked += uint64(e.Marked)
-	r.Acks += uint64(e.Acks)
+	r.Capable += h.Ecn & 0xffffffff
+	r.Marked += h.Ecn >> 32
+	r.Acks += uint64(h.Ops[Acknowledgment]) - uint64(e.Rnr) - uint64(e.Reserved)
 	r.RNR += uint64(e.Rnr)
 	if r.Protocol == MetaRoCE {
 		r.RetryAfter = max(r.RetryAfter, e.RnrTimer)
@@ -60,13 +60,14 @@ func (r *Record) merge(e *programEntry, offset int64, alone bool) {
 	}
 	for i, n := range e.Naks {
 		r.Naks[i] += uint64(n)
+		r.Acks -= uint64(n)
 	}
 	r.Resent += uint64(e.Resent)
 	r.Probes += uint64(e.Probes)
 	r.PlaneChanges += uint64(e.PlaneChanges)
 	r.PortChanges += uint64(e.PortChanges)
-	r.MTU = max(r.MTU, e.Mtu)
-	r.Sequenced = r.Sequenced || e.Flags&hasSequence != 0
+	r.MTU = max(r.MTU, h.Mtu)
+	r.Sequenced = r.Sequenced || e.Flags&sequenced != 0
 	s := &r.Sequence
 	s.Known = s.Known && alone
 	s.DuplicatesKnown = s.DuplicatesKnown && s.Known && e.Flags&unsure == 0
@@ -87,3 +88,12 @@ func (r *Record) way(e *programEntry) {
 		binary.LittleEndian.PutUint64(r.Outer[i][8:], e.Outer[2*i+1])
 	}
 }
+
+// clock tells the time of the kernel's ticks, by one of them.
+type clock struct {
+	tick  uint32
+	at    int64 // its time, ns since the Unix epoch
+	width int64 // of a tick, ns
+}
+
+func (c clock) time(tick uint32) int64 { return c.at + int64(int32(tick-c.tick))*c.width }

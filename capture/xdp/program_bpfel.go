@@ -13,28 +13,21 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type programBucket struct {
+	_    structs.HostLayout
+	Slot [8]programHot
+}
+
 type programEntry struct {
 	_               structs.HostLayout
-	Packets         uint64
-	Bytes           uint64
-	Payload         uint64
-	Last            uint64
+	Hot             programHot
+	SourceHigh      uint64
 	SourceLow       uint64
+	DestinationHigh uint64
 	DestinationLow  uint64
 	Who             uint64
-	Next            uint32
-	Mtu             uint16
-	Holes           uint8
-	Flags           uint8
-	SourceHigh      uint64
-	DestinationHigh uint64
-	SourceQp        uint32
-	Generation      uint32
-	Capable         uint32
-	Marked          uint32
-	Ops             [8]uint32
-	First           uint64
 	Again           uint64
+	Generation      uint32
 	Cpu             uint32
 	Span            uint32
 	FirstPsn        uint32
@@ -43,30 +36,52 @@ type programEntry struct {
 	Missing         uint32
 	Late            uint32
 	Duplicates      uint32
-	Acks            uint32
 	Rnr             uint32
 	RnrTimer        uint32
+	Reserved        uint32
 	Naks            [8]uint32
 	Resent          uint32
 	Probes          uint32
 	PlaneChanges    uint32
 	PortChanges     uint32
-	Port            uint16
 	FirstPort       uint16
 	Vlan            uint16
 	Dscp            uint8
 	Tunnel          uint8
-	Plane           uint8
+	Flags           uint8
+	Holes           uint8
 	OldHoles        uint8
 	Mac             [12]uint8
-	OuterVersion    uint8
-	Unused          [5]uint8
+	Unused          [3]uint8
 	Outer           [4]uint64
 	Hole            [8]struct {
 		_      structs.HostLayout
 		Start  uint32
 		Length uint32
 	}
+}
+
+type programHot struct {
+	_               structs.HostLayout
+	Addresses       uint64
+	Whose           uint64
+	Packets         uint64
+	Bytes           uint64
+	Payload         uint64
+	Ecn             uint64
+	Next            uint32
+	Port            uint16
+	Plane           uint8
+	State           uint8
+	Last            uint32
+	Mtu             uint16
+	Unused          uint16
+	Ops             [8]uint32
+	SourceHigh      uint64
+	DestinationHigh uint64
+	DestinationLow  uint64
+	SourceQp        uint32
+	First           uint32
 }
 
 type programLedger struct {
@@ -115,16 +130,22 @@ const (
 	programMapConnections    = "connections"
 	programMapScratch        = "scratch"
 	programMapSpilled        = "spilled"
+	programMapTable          = "table"
 	programMapTotals         = "totals"
 	programMapWalks          = "walks"
 	programProgOnTc          = "on_tc"
 	programProgOnXdp         = "on_xdp"
 	programProgOnXdpFrags    = "on_xdp_frags"
+	programProgTellTime      = "tell_time"
+	programVarClockNs        = "clock_ns"
+	programVarClockTicks     = "clock_ticks"
 	programVarGeneration     = "generation"
 	programVarHasCoarseClock = "has_coarse_clock"
 	programVarLease          = "lease"
 	programVarMetarocePort   = "metaroce_port"
+	programVarOtherSeed      = "other_seed"
 	programVarSeed           = "seed"
+	programVarTableShift     = "table_shift"
 )
 
 // loadProgram returns the embedded CollectionSpec for program.
@@ -172,6 +193,7 @@ type programProgramSpecs struct {
 	OnTc       *ebpf.ProgramSpec `ebpf:"on_tc"`
 	OnXdp      *ebpf.ProgramSpec `ebpf:"on_xdp"`
 	OnXdpFrags *ebpf.ProgramSpec `ebpf:"on_xdp_frags"`
+	TellTime   *ebpf.ProgramSpec `ebpf:"tell_time"`
 }
 
 // programMapSpecs contains maps before they are loaded into the kernel.
@@ -181,6 +203,7 @@ type programMapSpecs struct {
 	Connections *ebpf.MapSpec `ebpf:"connections"`
 	Scratch     *ebpf.MapSpec `ebpf:"scratch"`
 	Spilled     *ebpf.MapSpec `ebpf:"spilled"`
+	Table       *ebpf.MapSpec `ebpf:"table"`
 	Totals      *ebpf.MapSpec `ebpf:"totals"`
 	Walks       *ebpf.MapSpec `ebpf:"walks"`
 }
@@ -189,11 +212,15 @@ type programMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type programVariableSpecs struct {
+	ClockNs        *ebpf.VariableSpec `ebpf:"clock_ns"`
+	ClockTicks     *ebpf.VariableSpec `ebpf:"clock_ticks"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HasCoarseClock *ebpf.VariableSpec `ebpf:"has_coarse_clock"`
 	Lease          *ebpf.VariableSpec `ebpf:"lease"`
 	MetarocePort   *ebpf.VariableSpec `ebpf:"metaroce_port"`
+	OtherSeed      *ebpf.VariableSpec `ebpf:"other_seed"`
 	Seed           *ebpf.VariableSpec `ebpf:"seed"`
+	TableShift     *ebpf.VariableSpec `ebpf:"table_shift"`
 }
 
 // programObjects contains all objects after they have been loaded into the kernel.
@@ -219,6 +246,7 @@ type programMaps struct {
 	Connections *ebpf.Map `ebpf:"connections"`
 	Scratch     *ebpf.Map `ebpf:"scratch"`
 	Spilled     *ebpf.Map `ebpf:"spilled"`
+	Table       *ebpf.Map `ebpf:"table"`
 	Totals      *ebpf.Map `ebpf:"totals"`
 	Walks       *ebpf.Map `ebpf:"walks"`
 }
@@ -228,6 +256,7 @@ func (m *programMaps) Close() error {
 		m.Connections,
 		m.Scratch,
 		m.Spilled,
+		m.Table,
 		m.Totals,
 		m.Walks,
 	)
@@ -237,11 +266,15 @@ func (m *programMaps) Close() error {
 //
 // It can be passed to loadProgramObjects or ebpf.CollectionSpec.LoadAndAssign.
 type programVariables struct {
+	ClockNs        *ebpf.Variable `ebpf:"clock_ns"`
+	ClockTicks     *ebpf.Variable `ebpf:"clock_ticks"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HasCoarseClock *ebpf.Variable `ebpf:"has_coarse_clock"`
 	Lease          *ebpf.Variable `ebpf:"lease"`
 	MetarocePort   *ebpf.Variable `ebpf:"metaroce_port"`
+	OtherSeed      *ebpf.Variable `ebpf:"other_seed"`
 	Seed           *ebpf.Variable `ebpf:"seed"`
+	TableShift     *ebpf.Variable `ebpf:"table_shift"`
 }
 
 // programPrograms contains all programs after they have been loaded into the kernel.
@@ -251,6 +284,7 @@ type programPrograms struct {
 	OnTc       *ebpf.Program `ebpf:"on_tc"`
 	OnXdp      *ebpf.Program `ebpf:"on_xdp"`
 	OnXdpFrags *ebpf.Program `ebpf:"on_xdp_frags"`
+	TellTime   *ebpf.Program `ebpf:"tell_time"`
 }
 
 func (p *programPrograms) Close() error {
@@ -258,6 +292,7 @@ func (p *programPrograms) Close() error {
 		p.OnTc,
 		p.OnXdp,
 		p.OnXdpFrags,
+		p.TellTime,
 	)
 }
 

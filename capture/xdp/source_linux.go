@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"sync"
 	"unsafe"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/cilium/ebpf/features"
 	"github.com/cilium/ebpf/ringbuf"
 	"github.com/cilium/ebpf/rlimit"
-	"golang.org/x/sys/unix"
 
 	"github.com/rocelens/rocelens/capture/xdp/attach"
 )
@@ -21,8 +21,9 @@ import (
 // Options say what to count, and how much memory that may take.
 type Options struct {
 	Interface string
-	// Connections is how many entries the map holds, each of half a KiB while it is in use: a connection takes up to two
-	// a CPU and a direction, a path of MetaRoCE too, and those of the sweep before are still there. Default 262,144.
+	// Connections is how many entries the map holds, each of half a KiB while it is in use, and 128 bytes before: a
+	// connection takes up to two a CPU and a direction, a path of MetaRoCE too, and those of the sweep before are still
+	// there. Default 262,144.
 	Connections int
 	// Ring is how many bytes the ring has that takes what finds no room, a power of two. Default 4 MiB.
 	Ring int
@@ -48,6 +49,7 @@ type Source struct {
 
 	generation              *ebpf.Variable
 	connections, totals     *ebpf.Map
+	table                   table
 	current                 uint32
 	previous                []uint64 // keys of the generation before
 	keys                    []uint64
@@ -98,17 +100,21 @@ func load(o Options) (*ebpf.Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	var seed [8]byte
-	if _, err := rand.Read(seed[:]); err != nil {
+	var seeds [16]byte
+	if _, err := rand.Read(seeds[:]); err != nil {
 		return nil, err
 	}
+	buckets := bucketsFor(o.Connections)
 	coarse := features.HaveProgramHelper(ebpf.XDP, asm.FnKtimeGetCoarseNs) == nil
 	if err := errors.Join(
-		spec.Variables[programVarSeed].Set(binary.LittleEndian.Uint64(seed[:])),
+		spec.Variables[programVarSeed].Set(binary.LittleEndian.Uint64(seeds[:])|1),
+		spec.Variables[programVarOtherSeed].Set(binary.LittleEndian.Uint64(seeds[8:])|1),
+		spec.Variables[programVarTableShift].Set(uint32(64-bits.TrailingZeros32(buckets))),
 		spec.Variables[programVarHasCoarseClock].Set(coarse),
 	); err != nil {
 		return nil, err
 	}
+	spec.Maps[programMapTable].MaxEntries = buckets
 	spec.Maps[programMapConnections].MaxEntries = uint32(o.Connections)
 	spec.Maps[programMapSpilled].MaxEntries = uint32(o.Ring)
 	objects, err := ebpf.NewCollection(spec)
@@ -126,6 +132,9 @@ func load(o Options) (*ebpf.Collection, error) {
 func (s *Source) start(o Options) error {
 	one := ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}
 	var err error
+	if s.table, err = openTable(s.objects.Maps[programMapTable]); err != nil {
+		return err
+	}
 	if s.inner, err = ebpf.NewMap(&one); err != nil {
 		return fmt.Errorf("make a map: %w", err)
 	}
@@ -225,6 +234,9 @@ func (s *Source) Collect() error {
 		return fmt.Errorf("wait for the programs: %w", err)
 	}
 	if len(s.previous) > 0 {
+		if err := s.table.free(s.previous); err != nil {
+			return fmt.Errorf("clear slots: %w", err)
+		}
 		if _, err := s.connections.BatchDelete(s.previous, nil); err != nil {
 			return fmt.Errorf("clear entries: %w", err)
 		}
@@ -234,7 +246,7 @@ func (s *Source) Collect() error {
 	if err != nil {
 		return err
 	}
-	offset, err := clockOffset()
+	at, err := readClock(s.objects)
 	if err != nil {
 		return err
 	}
@@ -248,7 +260,10 @@ func (s *Source) Collect() error {
 		for i := range n {
 			if e := &s.values[i]; e.Generation == past {
 				s.previous = append(s.previous, s.keys[i])
-				took.Counted += s.take(e, offset, true)
+				if err := s.table.read(s.keys[i], e); err != nil {
+					return fmt.Errorf("read slots: %w", err)
+				}
+				took.Counted += s.take(e, at, true)
 			}
 		}
 		if errors.Is(err, ebpf.ErrKeyNotExist) {
@@ -258,7 +273,7 @@ func (s *Source) Collect() error {
 			return fmt.Errorf("read entries: %w", err)
 		}
 	}
-	n, err := s.takeSpilled(past, l.Spilled, offset)
+	n, err := s.takeSpilled(past, l.Spilled, at)
 	if err != nil {
 		return err
 	}
@@ -268,7 +283,7 @@ func (s *Source) Collect() error {
 }
 
 // take adds an entry to its record. It answers how many packets it counts.
-func (s *Source) take(e *programEntry, offset int64, followed bool) uint64 {
+func (s *Source) take(e *programEntry, at clock, followed bool) uint64 {
 	id := idOf(e)
 	if cpu := s.touched[id]; cpu != 0 && cpu != e.Cpu+1 {
 		s.scattered[id] = struct{}{}
@@ -286,12 +301,12 @@ func (s *Source) take(e *programEntry, offset int64, followed bool) uint64 {
 	if e.Flags&restarted != 0 {
 		followed = false
 	}
-	r.merge(e, offset, followed)
-	return e.Packets
+	r.merge(e, at, followed)
+	return e.Hot.Packets
 }
 
 // takeSpilled takes in the entries that came by the ring, of which the kernel knows the number.
-func (s *Source) takeSpilled(generation uint32, expected uint64, offset int64) (packets uint64, err error) {
+func (s *Source) takeSpilled(generation uint32, expected uint64, at clock) (packets uint64, err error) {
 	s.mutex.Lock()
 	for uint64(len(s.spilled[generation])) < expected && s.broken == nil {
 		s.arrived.Wait()
@@ -301,19 +316,12 @@ func (s *Source) takeSpilled(generation uint32, expected uint64, offset int64) (
 	err = s.broken
 	s.mutex.Unlock()
 	for i := range all {
-		packets += s.take(&all[i], offset, false)
+		packets += s.take(&all[i], at, false)
 	}
 	if uint64(len(all)) < expected {
 		return packets, fmt.Errorf("read the ring: %w", err)
 	}
 	return packets, nil
-}
-
-// clockOffset is what leads from the kernel's monotonic clock to Unix time, ns.
-func clockOffset() (int64, error) {
-	var monotonic, civil unix.Timespec
-	err := errors.Join(unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic), unix.ClockGettime(unix.CLOCK_REALTIME, &civil))
-	return civil.Nano() - monotonic.Nano(), err
 }
 
 // Sweep collects, hands over the records since the sweep before, and their account. A record is valid during the call.

@@ -13,28 +13,63 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type steppingBucket struct {
+	_    structs.HostLayout
+	Slot [8]struct {
+		_               structs.HostLayout
+		Addresses       uint64
+		Whose           uint64
+		Packets         uint64
+		Bytes           uint64
+		Payload         uint64
+		Ecn             uint64
+		Next            uint32
+		Port            uint16
+		Plane           uint8
+		State           uint8
+		Last            uint32
+		Mtu             uint16
+		Unused          uint16
+		Ops             [8]uint32
+		SourceHigh      uint64
+		DestinationHigh uint64
+		DestinationLow  uint64
+		SourceQp        uint32
+		First           uint32
+	}
+}
+
 type steppingEntry struct {
-	_               structs.HostLayout
-	Packets         uint64
-	Bytes           uint64
-	Payload         uint64
-	Last            uint64
+	_   structs.HostLayout
+	Hot struct {
+		_               structs.HostLayout
+		Addresses       uint64
+		Whose           uint64
+		Packets         uint64
+		Bytes           uint64
+		Payload         uint64
+		Ecn             uint64
+		Next            uint32
+		Port            uint16
+		Plane           uint8
+		State           uint8
+		Last            uint32
+		Mtu             uint16
+		Unused          uint16
+		Ops             [8]uint32
+		SourceHigh      uint64
+		DestinationHigh uint64
+		DestinationLow  uint64
+		SourceQp        uint32
+		First           uint32
+	}
+	SourceHigh      uint64
 	SourceLow       uint64
+	DestinationHigh uint64
 	DestinationLow  uint64
 	Who             uint64
-	Next            uint32
-	Mtu             uint16
-	Holes           uint8
-	Flags           uint8
-	SourceHigh      uint64
-	DestinationHigh uint64
-	SourceQp        uint32
-	Generation      uint32
-	Capable         uint32
-	Marked          uint32
-	Ops             [8]uint32
-	First           uint64
 	Again           uint64
+	Generation      uint32
 	Cpu             uint32
 	Span            uint32
 	FirstPsn        uint32
@@ -43,24 +78,23 @@ type steppingEntry struct {
 	Missing         uint32
 	Late            uint32
 	Duplicates      uint32
-	Acks            uint32
 	Rnr             uint32
 	RnrTimer        uint32
+	Reserved        uint32
 	Naks            [8]uint32
 	Resent          uint32
 	Probes          uint32
 	PlaneChanges    uint32
 	PortChanges     uint32
-	Port            uint16
 	FirstPort       uint16
 	Vlan            uint16
 	Dscp            uint8
 	Tunnel          uint8
-	Plane           uint8
+	Flags           uint8
+	Holes           uint8
 	OldHoles        uint8
 	Mac             [12]uint8
-	OuterVersion    uint8
-	Unused          [5]uint8
+	Unused          [3]uint8
 	Outer           [4]uint64
 	Hole            [8]struct {
 		_      structs.HostLayout
@@ -116,6 +150,7 @@ const (
 	steppingMapScratch           = "scratch"
 	steppingMapSpilled           = "spilled"
 	steppingMapSteps             = "steps"
+	steppingMapTable             = "table"
 	steppingMapTotals            = "totals"
 	steppingMapWalks             = "walks"
 	steppingProgOnTc             = "on_tc"
@@ -123,14 +158,20 @@ const (
 	steppingProgOnXdpFrags       = "on_xdp_frags"
 	steppingProgStepping         = "stepping"
 	steppingProgSteppingBaseline = "stepping_baseline"
+	steppingProgSteppingLines    = "stepping_lines"
+	steppingProgTellTime         = "tell_time"
+	steppingVarClockNs           = "clock_ns"
+	steppingVarClockTicks        = "clock_ticks"
 	steppingVarGeneration        = "generation"
 	steppingVarHasCoarseClock    = "has_coarse_clock"
 	steppingVarLease             = "lease"
 	steppingVarMetarocePort      = "metaroce_port"
+	steppingVarOtherSeed         = "other_seed"
 	steppingVarSeed              = "seed"
 	steppingVarStepMask          = "step_mask"
 	steppingVarStepPsn           = "step_psn"
 	steppingVarStepShift         = "step_shift"
+	steppingVarTableShift        = "table_shift"
 )
 
 // loadStepping returns the embedded CollectionSpec for stepping.
@@ -180,6 +221,8 @@ type steppingProgramSpecs struct {
 	OnXdpFrags       *ebpf.ProgramSpec `ebpf:"on_xdp_frags"`
 	Stepping         *ebpf.ProgramSpec `ebpf:"stepping"`
 	SteppingBaseline *ebpf.ProgramSpec `ebpf:"stepping_baseline"`
+	SteppingLines    *ebpf.ProgramSpec `ebpf:"stepping_lines"`
+	TellTime         *ebpf.ProgramSpec `ebpf:"tell_time"`
 }
 
 // steppingMapSpecs contains maps before they are loaded into the kernel.
@@ -190,6 +233,7 @@ type steppingMapSpecs struct {
 	Scratch     *ebpf.MapSpec `ebpf:"scratch"`
 	Spilled     *ebpf.MapSpec `ebpf:"spilled"`
 	Steps       *ebpf.MapSpec `ebpf:"steps"`
+	Table       *ebpf.MapSpec `ebpf:"table"`
 	Totals      *ebpf.MapSpec `ebpf:"totals"`
 	Walks       *ebpf.MapSpec `ebpf:"walks"`
 }
@@ -198,14 +242,18 @@ type steppingMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type steppingVariableSpecs struct {
+	ClockNs        *ebpf.VariableSpec `ebpf:"clock_ns"`
+	ClockTicks     *ebpf.VariableSpec `ebpf:"clock_ticks"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HasCoarseClock *ebpf.VariableSpec `ebpf:"has_coarse_clock"`
 	Lease          *ebpf.VariableSpec `ebpf:"lease"`
 	MetarocePort   *ebpf.VariableSpec `ebpf:"metaroce_port"`
+	OtherSeed      *ebpf.VariableSpec `ebpf:"other_seed"`
 	Seed           *ebpf.VariableSpec `ebpf:"seed"`
 	StepMask       *ebpf.VariableSpec `ebpf:"step_mask"`
 	StepPsn        *ebpf.VariableSpec `ebpf:"step_psn"`
 	StepShift      *ebpf.VariableSpec `ebpf:"step_shift"`
+	TableShift     *ebpf.VariableSpec `ebpf:"table_shift"`
 }
 
 // steppingObjects contains all objects after they have been loaded into the kernel.
@@ -232,6 +280,7 @@ type steppingMaps struct {
 	Scratch     *ebpf.Map `ebpf:"scratch"`
 	Spilled     *ebpf.Map `ebpf:"spilled"`
 	Steps       *ebpf.Map `ebpf:"steps"`
+	Table       *ebpf.Map `ebpf:"table"`
 	Totals      *ebpf.Map `ebpf:"totals"`
 	Walks       *ebpf.Map `ebpf:"walks"`
 }
@@ -242,6 +291,7 @@ func (m *steppingMaps) Close() error {
 		m.Scratch,
 		m.Spilled,
 		m.Steps,
+		m.Table,
 		m.Totals,
 		m.Walks,
 	)
@@ -251,14 +301,18 @@ func (m *steppingMaps) Close() error {
 //
 // It can be passed to loadSteppingObjects or ebpf.CollectionSpec.LoadAndAssign.
 type steppingVariables struct {
+	ClockNs        *ebpf.Variable `ebpf:"clock_ns"`
+	ClockTicks     *ebpf.Variable `ebpf:"clock_ticks"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HasCoarseClock *ebpf.Variable `ebpf:"has_coarse_clock"`
 	Lease          *ebpf.Variable `ebpf:"lease"`
 	MetarocePort   *ebpf.Variable `ebpf:"metaroce_port"`
+	OtherSeed      *ebpf.Variable `ebpf:"other_seed"`
 	Seed           *ebpf.Variable `ebpf:"seed"`
 	StepMask       *ebpf.Variable `ebpf:"step_mask"`
 	StepPsn        *ebpf.Variable `ebpf:"step_psn"`
 	StepShift      *ebpf.Variable `ebpf:"step_shift"`
+	TableShift     *ebpf.Variable `ebpf:"table_shift"`
 }
 
 // steppingPrograms contains all programs after they have been loaded into the kernel.
@@ -270,6 +324,8 @@ type steppingPrograms struct {
 	OnXdpFrags       *ebpf.Program `ebpf:"on_xdp_frags"`
 	Stepping         *ebpf.Program `ebpf:"stepping"`
 	SteppingBaseline *ebpf.Program `ebpf:"stepping_baseline"`
+	SteppingLines    *ebpf.Program `ebpf:"stepping_lines"`
+	TellTime         *ebpf.Program `ebpf:"tell_time"`
 }
 
 func (p *steppingPrograms) Close() error {
@@ -279,6 +335,8 @@ func (p *steppingPrograms) Close() error {
 		p.OnXdpFrags,
 		p.Stepping,
 		p.SteppingBaseline,
+		p.SteppingLines,
+		p.TellTime,
 	)
 }
 

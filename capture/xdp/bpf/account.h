@@ -5,15 +5,8 @@
 #include "entry.h"
 #include "opcodes.h"
 #include "sequence.h"
+#include "table.h"
 #include "walk.h"
-
-struct {
-	number(type, BPF_MAP_TYPE_HASH);
-	number(map_flags, BPF_F_NO_PREALLOC);
-	number(max_entries, 262144);
-	type(key, u64);
-	type(value, struct entry);
-} connections SEC(".maps");
 
 /* Entries of one packet that found no room in the map. */
 struct {
@@ -50,10 +43,6 @@ struct {
 /* Set anew by each sweep. */
 volatile u32 generation = 1;
 
-/* Set before the programs are loaded: what the kernel can do, and what makes keys unpredictable. */
-const volatile u8 has_coarse_clock = 1;
-const volatile u64 seed = 0x9e3779b97f4a7c15;
-
 /* What the transport headers say. */
 struct transport {
 	u64 who;
@@ -72,35 +61,20 @@ struct transport {
 	u8 plane;
 };
 
-inline_always u64 now(void)
+inline_always void identify(struct identity *id, const struct packet *p, const struct transport *t, u32 generation, u32 cpu)
 {
-	if (has_coarse_clock)
-		return bpf_ktime_get_coarse_ns();
-	return bpf_ktime_get_ns();
-}
-
-inline_always u64 key_of(const struct packet *p, const struct transport *t)
-{
-	u64 k = (p->source_low ^ (p->destination_low << 32 | p->destination_low >> 32)) * 0xbb67ae8584caa73b + seed;
-
-	k ^= k >> 32;
-	k += t->who + ((u64)t->source_qp << 7);
-	k *= 0x6a09e667f3bcc909;
-	if (p->protocol == ROCE_V1 || p->source_high | p->destination_high) {
-		k ^= k >> 29;
-		k += p->source_high * 0x3c6ef372fe94f82b ^ p->destination_high;
-		k *= 0xa54ff53a5f1d36f1;
+	id->whose = whose(t->who, generation, cpu);
+	id->source_qp = t->source_qp;
+	id->source_high = p->source_high;
+	id->destination_high = p->destination_high;
+	if (!(p->source_high | p->destination_high) && (u32)p->source_low == 0xffff0000 && (u32)p->destination_low == 0xffff0000) {
+		id->addresses = p->source_low >> 32 | p->destination_low >> 32 << 32;
+		id->destination_low = 0;
+	} else {
+		id->whose |= OF_IPV6;
+		id->addresses = digest(p->source_high, p->source_low, p->destination_high, p->destination_low);
+		id->destination_low = p->destination_low;
 	}
-	return k ^ k >> 31;
-}
-
-#define OF_GENERATION(k, generation, cpu) ((k) + (u64)(generation) * 0x510e527fade682d1 + (u64)(cpu) * 0x9b05688c2b3e6c1f)
-
-inline_always u8 is_of(const struct entry *e, const struct packet *p, const struct transport *t)
-{
-	return e->source_low == p->source_low && e->destination_low == p->destination_low && e->who == t->who &&
-	       e->source_high == p->source_high && e->destination_high == p->destination_high &&
-	       e->source_qp == t->source_qp;
 }
 
 /* Copies what a packet's frame says of the way it came. */
@@ -108,7 +82,7 @@ inline_always void note_way(struct entry *e, const struct frame *f, const struct
 {
 	u8 *b;
 
-	e->first_port = e->port = p->port;
+	e->first_port = p->port;
 	e->vlan = p->vlan;
 	e->dscp = p->tos >> 2;
 	e->tunnel = p->tunnel;
@@ -135,36 +109,42 @@ inline_always void note_way(struct entry *e, const struct frame *f, const struct
 }
 
 /* Goes on where the generation before ended. */
-inline_always void inherit(struct entry *e, const struct entry *was)
+inline_always void inherit(struct entry *e, const struct place *before)
 {
-	e->next = was->next;
+	const struct entry *was = before->entry;
+
+	e->hot.next = before->hot->next;
+	e->hot.plane = before->hot->plane;
+	e->hot.state = before->hot->state;
+	e->hot.mtu = before->hot->mtu;
 	e->span = was->span;
 	e->lowest = was->lowest;
-	e->mtu = was->mtu;
 	e->holes = was->holes;
-	e->plane = was->plane;
 	e->old_holes = (1 << (was->holes & 15)) - 1;
-	e->flags = HAS_SEQUENCE | FROM_BEFORE;
+	e->flags = SEQUENCE | FROM_BEFORE;
 	for (u32 i = 0; i < HOLES; i++)
 		e->hole[i] = was->hole[i];
 }
 
 /* How many PSNs a READ takes beside its own, and at most how many. */
-inline_always void read_spans(struct entry *e, u32 length)
+inline_always void read_spans(struct hot *h, struct entry *e, u32 length)
 {
 	if (length <= 256)
 		return;
-	if (e->mtu)
-		e->next += (length - 1) / e->mtu;
-	else
+	if (h->mtu) {
+		h->next += (length - 1) / h->mtu;
+	} else {
+		h->state |= SPANNING;
 		e->span = (length - 1) >> 8;
+	}
 }
 
+/* What is none of these is a positive acknowledgment. */
 inline_always void answer(struct entry *e, const struct transport *t)
 {
-	if (t->positive) {
-		e->acks++;
-	} else if (t->rnr) {
+	if (t->positive)
+		return;
+	if (t->rnr) {
 		e->rnr++;
 		if (t->shift)
 			e->rnr_timer |= t->rnr_timer;
@@ -176,35 +156,37 @@ inline_always void answer(struct entry *e, const struct transport *t)
 		if (code > NAK_CODES - 1)
 			code = NAK_CODES - 1;
 		e->naks[code & (NAK_CODES - 1)]++;
+	} else {
+		e->reserved++;
 	}
 }
 
-inline_always void count(struct entry *e, const struct frame *f, const struct packet *p, const struct transport *t)
+/* What ECN's bits add to hot.ecn. */
+inline_always u64 ecn_of(u8 tos) { return (tos & 3 ? 1 : 0) | (u64)((tos & 3) == 3) << 32; }
+
+inline_always void count(struct hot *h, struct entry *e, const struct frame *f, const struct packet *p, const struct transport *t)
 {
-	u8 ecn = p->tos & 3, what = t->what;
+	u8 what = t->what;
 	u8 seen = 0;
 
-	e->packets++;
-	e->bytes += f->length;
-	e->payload += t->payload;
-	e->last = now();
-	if (ecn) {
-		e->capable++;
-		if (ecn == 3)
-			e->marked++;
-	}
-	if (unlikely(e->port != p->port)) {
-		e->port = p->port;
+	h->packets++;
+	h->bytes += f->length;
+	h->payload += t->payload;
+	h->ecn += ecn_of(p->tos);
+	h->last = bpf_jiffies64();
+	if (unlikely(h->port != p->port)) {
+		h->port = p->port;
 		e->port_changes++;
 	}
 	if (what & SEQUENCED) {
-		if (unlikely(e->next != t->psn || !(e->flags & HAS_SEQUENCE)))
-			seen = unexpected(e, t->psn, t->shift, (what & (ANSWER | STARTS)) == (ANSWER | STARTS));
+		if (h->next != t->psn || !(h->state & HAS_SEQUENCE))
+			seen = unexpected(h, e, t->psn, t->shift, (what & (ANSWER | STARTS)) == (ANSWER | STARTS));
 		if (likely(!(seen & 2))) {
-			e->next = (t->psn + 1) << t->shift >> t->shift;
+			h->next = (t->psn + 1) << t->shift >> t->shift;
+			h->state = HAS_SEQUENCE;
 			e->span = 0;
 			if ((what & 7) == KIND_READ && t->shift)
-				read_spans(e, t->read);
+				read_spans(h, e, t->read);
 		}
 		if (unlikely(seen & 1))
 			e->again += t->payload;
@@ -212,29 +194,31 @@ inline_always void count(struct entry *e, const struct frame *f, const struct pa
 			e->resent += t->resent;
 			e->probes += t->probe;
 		}
-		if (unlikely(t->plane != e->plane)) {
-			e->plane = t->plane;
+		if (unlikely(t->plane != h->plane)) {
+			h->plane = t->plane;
 			e->plane_changes++;
 		}
 	}
-	if (what & FULL && unlikely(t->payload > e->mtu))
-		e->mtu = t->payload;
+	if (what & FULL && unlikely(t->payload > h->mtu))
+		h->mtu = t->payload;
 	/* What was sent again on another path has a PSN that is due, and began before. */
 	if (what & STARTS ? !(seen & 1) && !(t->resent && !seen) : (what & 7) >= KIND_READ_RESPONSE)
-		e->ops[what & 7]++;
+		h->ops[what & 7]++;
 	if (what & HAS_AETH)
 		answer(e, t);
 }
 
 /* Counts a packet, be it in the map or in the ring. It answers FOUND or OVERFLOW. */
-inline_always u8 account(const struct frame *f, const struct packet *p, const struct transport *t, struct ledger *sum, u32 now_of)
+inline_always u8 account(const struct frame *f, const struct packet *p, const struct transport *t, struct ledger *sum, u32 now_of, u32 cpu)
 {
-	u32 cpu = bpf_get_smp_processor_id(), zero = 0;
-	u64 base = key_of(p, t), key = OF_GENERATION(base, now_of, cpu);
-	struct entry *e = bpf_map_lookup_elem(&connections, &key);
+	struct identity id = {};
+	struct place at;
+	struct entry *e;
+	u32 zero = 0;
 
-	if (likely(e && is_of(e, p, t))) {
-		count(e, f, p, t);
+	identify(&id, p, t, now_of, cpu);
+	if (likely(find(&id, &at))) {
+		count(at.hot, at.entry, f, p, t);
 		return FOUND;
 	}
 	e = bpf_map_lookup_elem(&scratch, &zero);
@@ -246,22 +230,25 @@ inline_always u8 account(const struct frame *f, const struct packet *p, const st
 	e->destination_high = p->destination_high;
 	e->destination_low = p->destination_low;
 	e->who = t->who;
-	e->source_qp = t->source_qp;
 	e->generation = now_of;
 	e->cpu = cpu;
 	e->first_psn = t->psn;
-	e->plane = t->plane;
+	e->hot.addresses = id.addresses;
+	e->hot.whose = id.whose;
+	e->hot.source_high = id.source_high;
+	e->hot.destination_high = id.destination_high;
+	e->hot.destination_low = id.destination_low;
+	e->hot.source_qp = id.source_qp;
+	e->hot.plane = t->plane;
+	e->hot.port = p->port;
 	note_way(e, f, p);
-	{
-		u64 before = OF_GENERATION(base, now_of - 1, cpu);
-		struct entry *was = bpf_map_lookup_elem(&connections, &before);
-
-		if (was && is_of(was, p, t) && was->flags & HAS_SEQUENCE)
-			inherit(e, was);
-	}
-	count(e, f, p, t);
-	e->first = e->last;
-	if (likely(!bpf_map_update_elem(&connections, &key, e, BPF_NOEXIST))) {
+	identify(&id, p, t, now_of - 1, cpu);
+	if (find(&id, &at) && at.hot->state & HAS_SEQUENCE)
+		inherit(e, &at);
+	count(&e->hot, e, f, p, t);
+	e->hot.first = e->hot.last;
+	id.whose = e->hot.whose;
+	if (likely(put(&id, e))) {
 		sum->entries++;
 		return FOUND;
 	}

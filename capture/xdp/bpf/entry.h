@@ -1,4 +1,4 @@
-/* What is kept of a connection, and of a path of MetaRoCE: entry of the map `connections`. */
+/* What is kept of a connection, and of a path of MetaRoCE, by one CPU in one generation. */
 #ifndef ROCELENS_ENTRY_H
 #define ROCELENS_ENTRY_H
 
@@ -22,7 +22,7 @@
 #define SIDE_REQUESTS 0
 #define SIDE_ANSWERS 1
 
-/* What a packet is to be counted as: index of entry.ops. */
+/* What a packet is to be counted as: index of hot.ops. */
 #define KIND_OTHER 0
 #define KIND_SEND 1
 #define KIND_WRITE 2
@@ -33,12 +33,15 @@
 #define KIND_ACK 7
 #define KINDS 8
 
-/* entry.flags */
+/* hot.state */
 #define HAS_SEQUENCE 1 /* next is set */
-#define FROM_BEFORE 2  /* the sequence goes on from the generation before */
-#define UNSURE 4       /* packets came that are duplicates, or not */
-#define RESTARTED 8    /* PSNs jumped further than any gap */
-#define PORTS 16       /* UDP source ports changed */
+#define SPANNING 2     /* entry.span is set */
+
+/* entry.flags */
+#define SEQUENCE 1    /* HAS_SEQUENCE, for the reader */
+#define FROM_BEFORE 2 /* the sequence goes on from the generation before */
+#define UNSURE 4      /* packets came that are duplicates, or not */
+#define RESTARTED 8   /* PSNs jumped further than any gap */
 
 #define HOLES 8
 #define NAK_CODES 8 /* the last for all that are reserved */
@@ -48,31 +51,42 @@ struct hole {
 	u32 length;
 };
 
-/* Only one CPU writes an entry, since its number is part of the key. */
-struct entry {
+/* What packets change all the time, in a slot of the table where there is one: of a packet within a message one line of
+ * the cache, and of those that begin one, or have IPv6, another. */
+struct hot {
+	u64 addresses; /* see struct identity */
+	u64 whose;     /* 0: the slot is free */
 	u64 packets;
 	u64 bytes; /* on the wire */
 	u64 payload;
-	u64 last; /* time of the latest packet, ns, monotonic */
-	/* Who: addresses as IPv6, and IPv4 mapped into it, as they stand in memory. */
-	u64 source_low;
-	u64 destination_low;
-	u64 who;  /* destination QP 32, path 8, service 8, protocol 8, side 8 */
-	u32 next; /* PSN that is expected */
+	u64 ecn;  /* ECN-capable packets, marked ones included; in the upper half marked ones */
+	u32 next; /* PSN that is expected; these four are compared as one word */
+	u16 port; /* UDP source port of the latest packet, as on the wire */
+	u8 plane;
+	u8 state;
+	u32 last; /* time of the latest packet, jiffies */
 	u16 mtu;  /* largest payload of a FIRST or MIDDLE packet */
-	u8 holes;
-	u8 flags;
+	u16 unused;
 
+	u32 ops[KINDS]; /* requests: begun, each once; answers: packets */
 	u64 source_high;
 	u64 destination_high;
+	u64 destination_low;
 	u32 source_qp; /* of datagrams; of a CONN_REQ the id that its sender chose */
-	u32 generation;
-	u32 capable; /* ECN-capable packets, marked ones included */
-	u32 marked;
-	u32 ops[KINDS]; /* requests: begun, each once; answers: packets */
+	u32 first;     /* time of the first packet, jiffies */
+};
 
-	u64 first; /* time of the first packet */
+/* Only one CPU writes an entry, since its number is part of the identity. */
+struct entry {
+	struct hot hot; /* where it has no slot; otherwise as it was made */
+	/* Who: addresses as IPv6, and IPv4 mapped into it, as they stand in memory. */
+	u64 source_high;
+	u64 source_low;
+	u64 destination_high;
+	u64 destination_low;
+	u64 who;
 	u64 again; /* payload of duplicates */
+	u32 generation;
 	u32 cpu;
 	u32 span;      /* PSNs after next that the latest READ may have taken */
 	u32 first_psn; /* in this generation */
@@ -81,24 +95,23 @@ struct entry {
 	u32 missing; /* PSNs of gaps of this generation, less those that came later */
 	u32 late;    /* packets that filled a gap, of any generation */
 	u32 duplicates;
-	u32 acks; /* positive */
 	u32 rnr;
 	u32 rnr_timer; /* RoCE: bit i for timer code i; MetaRoCE: longest, ns */
+	u32 reserved;  /* acknowledgments of a kind that there is not */
 	u32 naks[NAK_CODES];
 	u32 resent; /* MetaRoCE: with the flag RTX */
 	u32 probes;
 	u32 plane_changes;
 	u32 port_changes;
-	u16 port;       /* UDP source port of the latest packet, as on the wire */
-	u16 first_port; /* of the first */
+	u16 first_port; /* of the first packet */
 	u16 vlan;       /* VID plus one, 0 when there is no tag */
 	u8 dscp;        /* of the first packet */
 	u8 tunnel;      /* see walk.h */
-	u8 plane;
+	u8 flags;
+	u8 holes;
 	u8 old_holes; /* bit i: hole i is of a generation before */
 	u8 mac[12];   /* destination, source */
-	u8 outer_version;
-	u8 unused[5];
+	u8 unused[3];
 	u64 outer[4]; /* source, destination of the outermost IP header */
 	struct hole hole[HOLES];
 };

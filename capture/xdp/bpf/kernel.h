@@ -21,10 +21,13 @@ typedef int s32;
 #define type(name, value) typeof(value) *name
 
 #define BPF_MAP_TYPE_HASH 1
+#define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_F_NO_PREALLOC 1
+#define BPF_F_MMAPABLE 1024
 #define BPF_NOEXIST 1
+#define EEXIST 17
 
 #define XDP_PASS 2
 #define TC_ACT_UNSPEC (-1) /* also TCX_NEXT */
@@ -78,6 +81,7 @@ static long (*bpf_map_update_elem)(void *map, const void *key, const void *value
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*bpf_skb_pull_data)(struct __sk_buff *skb, u32 len) = (void *)39;
+static u64 (*bpf_jiffies64)(void) = (void *)118;
 static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static u64 (*bpf_ktime_get_coarse_ns)(void) = (void *)160;
 static u64 (*bpf_xdp_get_buff_len)(struct xdp_md *ctx) = (void *)188;

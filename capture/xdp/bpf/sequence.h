@@ -93,13 +93,14 @@ inline_always u8 behind(struct entry *e, u32 psn, u32 shift)
 
 /* Takes a PSN other than the expected one. It answers whether the packet was counted before, as far as that is known.
  * apart: the packet may leave PSNs out, since they need not be anybody's. */
-inline_always u8 unexpected(struct entry *e, u32 psn, u32 shift, u8 apart)
+inline_always u8 unexpected(struct hot *h, struct entry *e, u32 psn, u32 shift, u8 apart)
 {
-	s32 d = ahead(e->next, psn, shift);
+	s32 d = ahead(h->next, psn, shift);
 	s32 jump = shift ? FURTHEST_JUMP : METAROCE_REACH, back = shift ? FURTHEST_BACK : METAROCE_REACH;
 
-	if (!(e->flags & HAS_SEQUENCE)) {
-		e->flags |= HAS_SEQUENCE;
+	if (!(h->state & HAS_SEQUENCE)) {
+		h->state = HAS_SEQUENCE;
+		e->flags |= SEQUENCE;
 		forget_holes(e, psn);
 		return 0;
 	}
@@ -123,7 +124,7 @@ inline_always u8 unexpected(struct entry *e, u32 psn, u32 shift, u8 apart)
 	} else if (d > 0 && (u32)d > e->span) {
 		e->gaps++;
 		e->missing += d;
-		open_hole(e, e->next, d, 0);
+		open_hole(e, h->next, d, 0);
 	}
 	return 0;
 }

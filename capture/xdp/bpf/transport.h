@@ -4,11 +4,6 @@
 
 #include "account.h"
 
-inline_always u64 who(u32 qp, u64 path, u64 service, u64 protocol, u64 side)
-{
-	return qp | path << 32 | service << 40 | protocol << 48 | side << 56;
-}
-
 /* Whether the fields that a sender of RoCEv2 has no choice in look like its own; package dissector says why. */
 inline_always u8 plausible(void *b, u16 port)
 {
