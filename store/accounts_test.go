@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/embedded"
 )
 
@@ -88,8 +89,8 @@ func TestGrantsThatAreAskedForSuffice(t *testing.T) {
 		user("service", "default", serviceGrants()...)+
 		user("maker", "default", append(serviceGrants(), makeUsers...)...))
 	s, err := store.Open(t.Context(), store.Config{
-		Address: native, HTTPAddress: http, Account: store.Account{User: "service", Password: "secret"},
-		Reader: store.Account{User: "reading", Password: "secret"},
+		Address: native, HTTPAddress: http, Account: access.Account{User: "service", Password: "secret"},
+		Reader: access.Account{User: "reading", Password: "secret"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -127,13 +128,13 @@ func TestGrantsThatAreAskedForSuffice(t *testing.T) {
 	}
 
 	// As far as this engine goes: it takes the statement and the right to it, and has nowhere to keep the user.
-	wantDisabled(t, store.Config{Address: native, Account: store.Account{User: "maker", Password: "secret"}},
+	wantDisabled(t, store.Config{Address: native, Account: access.Account{User: "maker", Password: "secret"}},
 		"this ClickHouse keeps no users but those of its configuration files", "readonly = 2 and SELECT on `rocelens`.*", "--clickhouse-reader")
 }
 
 func TestAReaderThatCannotBeCreatedComesWithTheStatementsToRun(t *testing.T) {
 	native, _ := startWithUsers(t, user("service", "default", serviceGrants()...))
-	wantDisabled(t, store.Config{Address: native, Account: store.Account{User: "service", Password: "secret"}},
+	wantDisabled(t, store.Config{Address: native, Account: access.Account{User: "service", Password: "secret"}},
 		"the user service may not create the read-only user",
 		"GRANT CREATE USER, DROP USER ON *.* TO `service`; GRANT SELECT ON `rocelens`.* TO `service` WITH GRANT OPTION;",
 		"CREATE USER `rocelens_reader` IDENTIFIED BY '...' SETTINGS readonly = 2; GRANT SELECT ON `rocelens`.* TO `rocelens_reader`;",
@@ -143,7 +144,7 @@ func TestAReaderThatCannotBeCreatedComesWithTheStatementsToRun(t *testing.T) {
 func TestAMissingRightIsNamed(t *testing.T) {
 	native, _ := startWithUsers(t, user("none", "default", "GRANT SELECT ON rocelens.*")+user("engineless", "default", serviceGrants()[:2]...))
 	for user, want := range map[string]string{"none": "CREATE DATABASE ON rocelens.*", "engineless": "TABLE ENGINE ON MergeTree"} {
-		_, err := store.Open(t.Context(), store.Config{Address: native, Account: store.Account{User: user, Password: "secret"}})
+		_, err := store.Open(t.Context(), store.Config{Address: native, Account: access.Account{User: user, Password: "secret"}})
 		if code, words, _ := store.Refusal(err); code != 497 || !strings.Contains(words, want) {
 			t.Errorf("%s: %v, want that %s is missing", user, err, want)
 		}
@@ -159,8 +160,8 @@ func TestANamedReaderIsTried(t *testing.T) {
 		"reading1": "the user reading1 has the setting readonly = 1, with which the service cannot ask for anything: set it to 2",
 	} {
 		_, err := store.Open(t.Context(), store.Config{
-			Address: native, Account: store.Account{User: "service", Password: "secret"},
-			Reader: store.Account{User: reader, Password: "secret"},
+			Address: native, Account: access.Account{User: "service", Password: "secret"},
+			Reader: access.Account{User: reader, Password: "secret"},
 		})
 		if !errors.Is(err, store.ErrReader) || !strings.Contains(err.Error(), want) {
 			t.Errorf("reader %s: %v, want %q", reader, err, want)
@@ -169,8 +170,8 @@ func TestANamedReaderIsTried(t *testing.T) {
 
 	var log strings.Builder
 	s, err := store.Open(t.Context(), store.Config{
-		Address: native, Account: store.Account{User: "service", Password: "secret"},
-		Reader: store.Account{User: "wide", Password: "secret"}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Address: native, Account: access.Account{User: "service", Password: "secret"},
+		Reader: access.Account{User: "wide", Password: "secret"}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,46 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/shipping"
 )
-
-const portCountersTable = "port_counters"
-
-const counterSourceType = "Enum8('port' = 0, 'hardware' = 1, 'interface' = 2, 'driver' = 3, 'setting' = 4)"
-
-// PortCounter is a counter or setting of a port; see the comments of the table port_counters.
-type PortCounter struct {
-	Source  uint8 // as the column source has it
-	Device  string
-	Port    uint32
-	Name    string
-	Value   flow.Count
-	Delta   flow.Count
-	Setting string
-}
-
-// PortCountersBatch is the counters of one interface at the end of an interval, nothing when there are none.
-func PortCountersBatch(span AgentSpan, all []PortCounter) []AgentBatch {
-	if len(all) == 0 {
-		return nil
-	}
-	type row = PortCounter
-	b := &recordBlock[row]{}
-	b.enum("source", counterSourceType, func(r *row) int8 { return int8(r.Source) })
-	b.text("device", func(r *row) string { return r.Device })
-	b.uint32("port", func(r *row) uint32 { return r.Port })
-	b.text("name", func(r *row) string { return r.Name })
-	b.count("value", func(r *row) flow.Count { return r.Value })
-	b.count("delta", func(r *row) flow.Count { return r.Delta })
-	b.text("setting", func(r *row) string { return r.Setting })
-	for i := range all {
-		b.append(&all[i])
-	}
-	return []AgentBatch{{
-		Data: encodeBatch(portCountersTable, span.Agent, span.End, append(span.input(b.rows()), b.columns()...)),
-		Rows: uint32(b.rows()), Beside: true,
-	}}
-}
 
 // PortCounterSum is a counter or setting of a port over the intervals of a scope.
 type PortCounterSum struct {
@@ -73,7 +35,7 @@ func (s *Store) PortCounters(ctx context.Context, scope AgentScope) ([]PortCount
 	where, arguments := scope.where("t")
 	return rowsAs[PortCounterSum](ctx, s, "counters", "SELECT t.agent_id AS agent_id, any(t.host) AS host, t.interface AS interface, toString(t.source) AS source,"+
 		" t.device AS device, t.port AS port, t.name AS name, argMax(t.value, t.interval_end) AS value, sum(t.delta) AS delta, countIf(t.delta IS NULL) AS unknown,"+
-		" argMax(t.setting, t.interval_end) AS setting, argMin(t.setting, t.interval_end) AS before, max(t.interval_end) AS read FROM "+s.table(portCountersTable)+
+		" argMax(t.setting, t.interval_end) AS setting, argMin(t.setting, t.interval_end) AS before, max(t.interval_end) AS read FROM "+s.table(shipping.PortCountersTable)+
 		" AS t WHERE "+where+" GROUP BY t.agent_id, t.interface, t.source, t.device, t.port, t.name"+
 		" ORDER BY interface, delta DESC NULLS LAST, t.source, device, port, name LIMIT "+strconv.Itoa(maxPortCounters), arguments...)
 }

@@ -7,36 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/rocelens/rocelens/replay/finding"
+	"github.com/rocelens/rocelens/store/shipping"
 )
-
-const agentDivergencesTable = "agent_divergences"
-
-// AgentDivergences collects what replay found on one interface in one interval.
-type AgentDivergences struct{ block *recordBlock[finding.Finding] }
-
-// NewAgentDivergences makes an empty collection.
-func NewAgentDivergences() *AgentDivergences { return &AgentDivergences{newDivergenceBlock()} }
-
-// Append adds a finding. It keeps nothing of f.
-func (a *AgentDivergences) Append(f *finding.Finding) { a.block.append(f) }
-
-// Rows is how many are collected.
-func (a *AgentDivergences) Rows() int { return a.block.rows() }
-
-// Batches hands over what was collected, and begins anew.
-func (a *AgentDivergences) Batches(span AgentSpan) []AgentBatch {
-	rows := a.block.rows()
-	if rows == 0 {
-		return nil
-	}
-	full := a.block
-	a.block = newDivergenceBlock()
-	return []AgentBatch{{
-		Data: encodeBatch(agentDivergencesTable, span.Agent, span.End, append(span.input(rows), full.columns()...)),
-		Rows: uint32(rows),
-	}}
-}
 
 // AgentDivergence is a row of the table agent_divergences.
 type AgentDivergence struct {
@@ -66,7 +38,7 @@ type AgentDivergencePage struct {
 // AgentDivergences lists places where connections diverged, or may have, as Divergences does of a capture.
 func (s *Store) AgentDivergences(ctx context.Context, scope AgentScope, query DivergenceQuery) (page AgentDivergencePage, err error) {
 	where, arguments := scope.where("t")
-	page.Divergences, page.Total, err = divergencesOf[AgentDivergence](ctx, s, agentDivergencesTable, agentDivergenceColumns, where, "t.agent_id, t.interface, t.connection_id", arguments, query)
+	page.Divergences, page.Total, err = divergencesOf[AgentDivergence](ctx, s, shipping.AgentDivergencesTable, agentDivergenceColumns, where, "t.agent_id, t.interface, t.connection_id", arguments, query)
 	return page, err
 }
 
@@ -76,5 +48,5 @@ func (s *Store) AgentRules(ctx context.Context, scope AgentScope) ([]Rule, error
 	where, arguments := scope.where("t")
 	return rowsAs[Rule](ctx, s, "the rules of agents", "SELECT t.rule AS rule, countIf(t.verdict = 'diverges') AS diverges, countIf(t.verdict = 'undetermined') AS undetermined,"+
 		" uniqExact(t.connection_id) AS connections, uniqExactIf(t.connection_id, t.verdict = 'diverges') AS diverging FROM "+
-		s.table(agentDivergencesTable)+" AS t WHERE "+where+" GROUP BY t.rule ORDER BY diverges > 0 DESC, undetermined > 0 DESC, any(t.severity) DESC, rule", arguments...)
+		s.table(shipping.AgentDivergencesTable)+" AS t WHERE "+where+" GROUP BY t.rule ORDER BY diverges > 0 DESC, undetermined > 0 DESC, any(t.severity) DESC, rule", arguments...)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // AgentEvent is an event that a flight recorder was triggered by, and the latest that has become of it; see the comments of
@@ -63,8 +65,8 @@ func (q *AgentEventQuery) where(table string) (string, []any) {
 
 // AgentEvents lists events that triggered flight recorders, the newest first.
 func (s *Store) AgentEvents(ctx context.Context, query AgentEventQuery) (page AgentEventPage, err error) {
-	where, arguments := query.where(s.table(agentTriggersTable))
-	from := " FROM " + s.table(agentTriggersTable) + " AS t WHERE " + where
+	where, arguments := query.where(s.table(shipping.AgentTriggersTable))
+	from := " FROM " + s.table(shipping.AgentTriggersTable) + " AS t WHERE " + where
 	if err := s.conn.QueryRow(ctx, "SELECT uniqExact(t.agent_id, t.event_id)"+from, arguments...).Scan(&page.Total); err != nil {
 		return page, fmt.Errorf("count events of agents: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // LiveQuery asks what is new of agents.
@@ -58,7 +60,7 @@ func (s *Store) AgentsLive(ctx context.Context, query LiveQuery) (live Live, err
 		return live, err
 	}
 	since := liveSince(live.Agents)
-	accounts := "SELECT " + accountColumns + " FROM " + s.table(agentIntervalsTable) + " AS t WHERE " + within("t.interval_end", &since, nil)[0]
+	accounts := "SELECT " + accountColumns + " FROM " + s.table(wire.AgentIntervalsTable) + " AS t WHERE " + within("t.interval_end", &since, nil)[0]
 	busiest := func(further string) string {
 		return "SELECT " + agentFlowColumns + " FROM (" + s.agentFlowsOver(within("f.interval_end", &since, nil)[0]+strings.ReplaceAll(further, "a.", "f.")+
 			" AND (f.agent_id, f.interface, f.interval_end) IN ("+s.complete(since, further)+")") + ") AS t ORDER BY t.bytes DESC, t.agent_id, t.interface, t.flow_id LIMIT " + strconv.Itoa(query.Flows)

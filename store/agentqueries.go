@@ -10,6 +10,9 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/shipping"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // Agent is the newest heartbeat of an agent; see the comments of the table agents.
@@ -100,17 +103,17 @@ func agentColumnsOf() string {
 
 // Agents lists agents by the names of their hosts.
 func (s *Store) Agents(ctx context.Context, offset, limit int) (page AgentPage, err error) {
-	if err := s.conn.QueryRow(ctx, "SELECT count() FROM "+s.table(agentsTable)).Scan(&page.Total); err != nil {
+	if err := s.conn.QueryRow(ctx, "SELECT count() FROM "+s.table(wire.AgentsTable)).Scan(&page.Total); err != nil {
 		return page, fmt.Errorf("count agents: %w", err)
 	}
-	page.Agents, err = rowsAs[Agent](ctx, s, "agents", "SELECT "+agentColumns+" FROM "+s.table(agentsTable)+" AS t ORDER BY t.host, t.agent_id LIMIT "+
+	page.Agents, err = rowsAs[Agent](ctx, s, "agents", "SELECT "+agentColumns+" FROM "+s.table(wire.AgentsTable)+" AS t ORDER BY t.host, t.agent_id LIMIT "+
 		strconv.Itoa(limit)+" OFFSET "+strconv.Itoa(offset))
 	return page, err
 }
 
 // Agent returns one agent, or ErrNotFound.
 func (s *Store) Agent(ctx context.Context, id uuid.UUID) (Agent, error) {
-	agents, err := rowsAs[Agent](ctx, s, "an agent", "SELECT "+agentColumns+" FROM "+s.table(agentsTable)+" AS t WHERE t.agent_id = {agent:UUID}", ofAgent(id))
+	agents, err := rowsAs[Agent](ctx, s, "an agent", "SELECT "+agentColumns+" FROM "+s.table(wire.AgentsTable)+" AS t WHERE t.agent_id = {agent:UUID}", ofAgent(id))
 	if err == nil && len(agents) == 0 {
 		err = fmt.Errorf("agent %s: %w", id, ErrNotFound)
 	}
@@ -131,7 +134,7 @@ func (s *Store) AgentAccounts(ctx context.Context, id uuid.UUID, intervals int) 
 	}
 	// The table is sorted by time: counted back from the newest heartbeat, the agent's rows are found in a small part of it.
 	oldest := agent.Heartbeat.Add(-time.Duration(agent.Interval) * time.Duration(intervals+1))
-	return rowsAs[AgentAccount](ctx, s, "intervals", "SELECT "+accountColumns+" FROM "+s.table(agentIntervalsTable)+" AS t WHERE t.agent_id = {agent:UUID} AND "+
+	return rowsAs[AgentAccount](ctx, s, "intervals", "SELECT "+accountColumns+" FROM "+s.table(wire.AgentIntervalsTable)+" AS t WHERE t.agent_id = {agent:UUID} AND "+
 		within("t.interval_end", &oldest, nil)[0]+" ORDER BY t.interval_end DESC, t.interface LIMIT "+strconv.Itoa(intervals)+" BY t.interface", ofAgent(id))
 }
 
@@ -182,13 +185,13 @@ func (s *Store) agentFlowsOver(condition string) string {
 	}
 	for _, sum := range agentFlowSums {
 		value := "sum(f." + sum + ")"
-		if signedColumns[sum] { // the intervals may take back what those before them told
+		if shipping.SignedColumns[sum] { // the intervals may take back what those before them told
 			value = "toUInt64(if(" + value + " < 0, 0, " + value + "))"
 		}
 		columns = append(columns, value+" AS "+sum)
 	}
 	return "SELECT " + strings.Join(columns, ", ") + ", toString(anyLast(f.protocol)) AS protocol, toString(anyLast(f.service)) AS service, anyLast(f.source_qp) AS source_qp FROM " +
-		s.table(agentFlowsTable) + " AS f WHERE " + condition + " GROUP BY f.agent_id, f.interface, f.flow_id"
+		s.table(wire.AgentFlowsTable) + " AS f WHERE " + condition + " GROUP BY f.agent_id, f.interface, f.flow_id"
 }
 
 var agentFlowColumns = columnsOfText(AgentFlow{})
@@ -226,9 +229,9 @@ type AgentFlowPage struct {
 // arrived; these come by another insert than the account that counts them. Further conditions are on a, which is either table.
 func (s *Store) complete(since time.Time, further string) string {
 	where := within("a.interval_end", &since, nil)[0] + further
-	counted := "SELECT a.agent_id AS agent_id, a.interface AS interface, a.interval_end AS interval_end, count() AS found FROM " + s.table(agentFlowsTable) +
+	counted := "SELECT a.agent_id AS agent_id, a.interface AS interface, a.interval_end AS interval_end, count() AS found FROM " + s.table(wire.AgentFlowsTable) +
 		" AS a WHERE " + where + " GROUP BY a.agent_id, a.interface, a.interval_end"
-	return "SELECT a.agent_id AS agent_id, a.interface AS interface, max(a.interval_end) AS newest FROM " + s.table(agentIntervalsTable) + " AS a LEFT JOIN (" + counted +
+	return "SELECT a.agent_id AS agent_id, a.interface AS interface, max(a.interval_end) AS newest FROM " + s.table(wire.AgentIntervalsTable) + " AS a LEFT JOIN (" + counted +
 		") AS c ON c.agent_id = a.agent_id AND c.interface = a.interface AND c.interval_end = a.interval_end WHERE " + where +
 		" AND (c.found >= a.flow_rows OR a.spooled_rows < a.flow_rows + a.path_rows) GROUP BY a.agent_id, a.interface"
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
@@ -22,14 +23,14 @@ import (
 var firstInterval = time.Now().UTC().Truncate(time.Second).Add(-time.Hour)
 
 // agentSpan is an interval of an interface of an agent.
-func agentSpan(agent uuid.UUID, interval int) store.AgentSpan {
+func agentSpan(agent uuid.UUID, interval int) shipping.AgentSpan {
 	begin := firstInterval.Add(time.Duration(interval) * time.Second)
-	return store.AgentSpan{Agent: agent, Host: "node7", Interface: "eth0", Start: begin, End: begin.Add(time.Second), Missed: 3}
+	return shipping.AgentSpan{Agent: agent, Host: "node7", Interface: "eth0", Start: begin, End: begin.Add(time.Second), Missed: 3}
 }
 
 // agentFlows are batches of so many flows.
-func agentFlows(span store.AgentSpan, flows int) []store.AgentBatch {
-	all := store.NewAgentFlows()
+func agentFlows(span shipping.AgentSpan, flows int) []shipping.AgentBatch {
+	all := shipping.NewAgentFlows()
 	for i := range flows {
 		r := fullFlow()
 		r.ID = flow.ID(i + 1)
@@ -52,7 +53,7 @@ func openSpool(t *testing.T, directory string) *spool.Spool {
 	return s
 }
 
-func addBatches(t *testing.T, s *spool.Spool, batches ...store.AgentBatch) {
+func addBatches(t *testing.T, s *spool.Spool, batches ...shipping.AgentBatch) {
 	t.Helper()
 	for _, b := range batches {
 		if err := s.Add(spool.Entry{Data: b.Data, Units: b.Rows, Time: start}); err != nil {
@@ -64,10 +65,10 @@ func addBatches(t *testing.T, s *spool.Spool, batches ...store.AgentBatch) {
 	}
 }
 
-func newShipper(t *testing.T, address, database string, from store.AgentSpool) *store.Shipper {
+func newShipper(t *testing.T, address, database string, from shipping.AgentSpool) *shipping.Shipper {
 	t.Helper()
 	c := config(t, database)
-	s, err := store.NewShipper(store.ShipperConfig{
+	s, err := shipping.NewShipper(shipping.ShipperConfig{
 		Address: address, Account: c.Account, Database: database, FirstDelay: time.Millisecond, LastDelay: 20 * time.Millisecond,
 	}, from)
 	if err != nil {
@@ -77,7 +78,7 @@ func newShipper(t *testing.T, address, database string, from store.AgentSpool) *
 }
 
 // ship runs a shipper until nothing waits in the spool.
-func ship(t *testing.T, s *store.Shipper, from *spool.Spool) {
+func ship(t *testing.T, s *shipping.Shipper, from *spool.Spool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -100,14 +101,14 @@ func TestAgentRowsComeBackAsTheyWere(t *testing.T) {
 	open(t, "shipped")
 	agent, run := uuid.New(), uuid.New()
 	span := agentSpan(agent, 0)
-	interval := store.AgentInterval{
+	interval := shipping.AgentInterval{
 		AgentSpan: span, Run: run, Tier: "af_packet", Up: true, InterfacePackets: flow.Count{N: 110, Known: true},
 		SourceIn: 103, SourceOut: 100, SourceHeld: 1, DecodeOut: 90, TrackOut: 80, SpoolOut: 70, Drops: map[string]uint64{"source: ring full": 2},
 		Bytes: 5000, RDMABytes: 4000, FlowRows: 7, PathRows: 5, SpooledRows: 12,
 	}
-	heartbeat := store.AgentHeartbeat{
+	heartbeat := shipping.AgentHeartbeat{
 		Agent: agent, Time: span.End, Run: run, Started: span.Start, Host: "node7", Version: "v1", Kernel: "6.1", Architecture: "amd64",
-		Interval: time.Second, Interfaces: []store.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}, {Name: "eth1", Tier: "af_packet"}},
+		Interval: time.Second, Interfaces: []shipping.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}, {Name: "eth1", Tier: "af_packet"}},
 		Problem: "eth1 is down", PacketsPerSecond: 100.5, RDMAPacketsPerSecond: 90, BitsPerSecond: 40000, Drops: map[string]uint64{"source: ring full": 2},
 		SpoolRows: 1, SpoolBatches: 2, SpoolBytes: 3, SpoolLimit: 4, SpoolTornBytes: 5, SpoolDamaged: 6, Lag: 7, ShippedRows: 8, RefusedRows: 9, Failures: 10,
 	}
@@ -149,7 +150,7 @@ func TestAgentRowsTakeBack(t *testing.T) {
 	agent := uuid.New()
 	minus := func(n uint64) flow.Count { return flow.Count{N: -n, Known: true} }
 	for i, n := range []flow.Count{{N: 5, Known: true}, minus(3), {}} {
-		rows := store.NewAgentFlows()
+		rows := shipping.NewAgentFlows()
 		rows.Append(&flow.Record{
 			ID: 1, MissingPSNs: n, MissingAcknowledged: n, Retransmitted: n, RetransmittedNAK: n, RetransmittedRNR: n, RetransmittedTimeout: n, OutOfOrder: n,
 			MetaRoCE: &flow.MetaRoCERecord{Paths: []flow.PathRecord{{MissingPSNs: n.N, MissingAcknowledged: n}}},
@@ -177,7 +178,7 @@ func TestAgentRowsLeaveOpenWhatNobodySaw(t *testing.T) {
 	open(t, "counted")
 	from := openSpool(t, t.TempDir())
 	all := flow.UnseenPackets | flow.UnseenSequence | flow.UnseenDuplicates | flow.UnseenChanges | flow.UnseenState
-	rows := store.NewAgentFlows()
+	rows := shipping.NewAgentFlows()
 	for id, unseen := range []flow.Unseen{0, all} {
 		rows.Append(&flow.Record{
 			ID: flow.ID(id), Packets: 7, FirstNumber: 3, LastNumber: 9, MirrorCopies: 1, Unseen: unseen,
@@ -318,10 +319,10 @@ func TestUnreadableBatchesAreCountedAndLetGo(t *testing.T) {
 	open(t, "unreadable")
 	from := openSpool(t, t.TempDir())
 	good := agentFlows(agentSpan(uuid.New(), 0), 3)[0]
-	addBatches(t, from, store.AgentBatch{Data: []byte("no batch"), Rows: 4}, good)
+	addBatches(t, from, shipping.AgentBatch{Data: []byte("no batch"), Rows: 4}, good)
 	s := newShipper(t, server.Address(), "unreadable", from)
 	ship(t, s, from)
-	if got := s.State(); got.Refused[store.RefusedUnreadable] != 4 || got.ConfirmedRows["agent_flows"] != 3 {
+	if got := s.State(); got.Refused[shipping.RefusedUnreadable] != 4 || got.ConfirmedRows["agent_flows"] != 3 {
 		t.Errorf("the shipper's account is %+v", got)
 	}
 }
@@ -329,7 +330,7 @@ func TestUnreadableBatchesAreCountedAndLetGo(t *testing.T) {
 func FuzzAgentBatch(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(agentFlows(agentSpan(uuid.UUID{1}, 0), 2)[0].Data)
-	heartbeat := store.AgentHeartbeat{}
+	heartbeat := shipping.AgentHeartbeat{}
 	f.Add(heartbeat.Batch().Data)
 	f.Add(store.Compress(binary.AppendUvarint([]byte{1, 6, 'a', 'g', 'e', 'n', 't', 's'}, 1<<62)))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // AgentScope chooses the intervals of agents that end after From and begin before To.
@@ -57,7 +59,7 @@ func (s *Store) AgentLedger(ctx context.Context, scope AgentScope) (AgentLedger,
 		" if(intervals = 0, NULL, min(t.interval_start)) AS span_start, if(intervals = 0, NULL, max(t.interval_end)) AS span_end, sum(t.missed) AS missed,"+
 		" sum(t.interface_dropped) AS interface_dropped, sum(t.source_in) AS source_in, sum(t.spool_out) AS spool_out,"+
 		" CAST(sumMap(t.drops), 'Map(String, UInt64)') AS drops, sum(t.judged) AS judged, sum(t.divergences) AS divergences,"+
-		" sum(t.divergence_rows) AS divergence_rows FROM "+s.table(agentIntervalsTable)+" AS t WHERE "+where, arguments...)
+		" sum(t.divergence_rows) AS divergence_rows FROM "+s.table(wire.AgentIntervalsTable)+" AS t WHERE "+where, arguments...)
 	if err != nil || len(all) == 0 {
 		return AgentLedger{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/shipping"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // AgentSeriesQuery asks for what an agent counted on one interface over time.
@@ -80,7 +82,7 @@ func (s *Store) AgentSeries(ctx context.Context, query AgentSeriesQuery) (AgentS
 	// The agent may have reported less often than it does now.
 	var longest int64
 	err := s.conn.QueryRow(ctx, "SELECT max(toUnixTimestamp64Nano(t.interval_end) - toUnixTimestamp64Nano(t.interval_start)) FROM "+
-		s.table(agentIntervalsTable)+" AS t WHERE "+where, arguments...).Scan(&longest)
+		s.table(wire.AgentIntervalsTable)+" AS t WHERE "+where, arguments...).Scan(&longest)
 	if err != nil {
 		return AgentSeries{}, fmt.Errorf("find the intervals of an agent: %w", err)
 	}
@@ -103,7 +105,7 @@ func (s *Store) AgentSeries(ctx context.Context, query AgentSeriesQuery) (AgentS
 
 func (s *Store) fillPoints(ctx context.Context, series *AgentSeries, of flow.ID, bucket, where string, arguments []any) error {
 	accounts, err := rowsAs[bucketAccount](ctx, s, "the accounts of an agent", "SELECT "+bucket+", sum(t.flow_rows) AS flow_rows, sum(t.missed) AS missed FROM "+
-		s.table(agentIntervalsTable)+" AS t WHERE "+where+" GROUP BY bucket", arguments...)
+		s.table(wire.AgentIntervalsTable)+" AS t WHERE "+where+" GROUP BY bucket", arguments...)
 	if err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (s *Store) fillPoints(ctx context.Context, series *AgentSeries, of flow.ID,
 	for _, name := range []string{"packets", "bytes", "retransmitted", "out_of_order", "missing_psns", "naks", "rnr_naks", "cnps", "ce_marked"} {
 		columns = append(columns, "sumIf(CAST(t."+name+", 'Nullable(Int64)'), "+chosen+") AS "+name)
 	}
-	points, err := rowsAs[AgentPoint](ctx, s, "a series of an agent", "SELECT "+strings.Join(columns, ", ")+" FROM "+s.table(agentFlowsTable)+
+	points, err := rowsAs[AgentPoint](ctx, s, "a series of an agent", "SELECT "+strings.Join(columns, ", ")+" FROM "+s.table(wire.AgentFlowsTable)+
 		" AS t WHERE "+where+" GROUP BY bucket", arguments...)
 	if err != nil {
 		return err
@@ -161,7 +163,7 @@ func (s *Store) fillCounters(ctx context.Context, series *AgentSeries, keys []Co
 		arguments = append(arguments, clickhouse.Named("source"+n, k.Source), clickhouse.Named("device"+n, k.Device), clickhouse.Named("name"+n, k.Name))
 	}
 	points, err := rowsAs[counterPoint](ctx, s, "counters", "SELECT "+bucket+", toUInt8(multiIf("+strings.Join(choice, ", ")+", 255)) AS counter,"+
-		" sum(ifNull(t.delta, 0)) AS delta, countIf(t.delta IS NULL) AS unknown FROM "+s.table(portCountersTable)+" AS t WHERE "+where+
+		" sum(ifNull(t.delta, 0)) AS delta, countIf(t.delta IS NULL) AS unknown FROM "+s.table(shipping.PortCountersTable)+" AS t WHERE "+where+
 		" AND ("+strings.Join(among, " OR ")+") GROUP BY bucket, counter", arguments...)
 	if err != nil {
 		return err

@@ -8,26 +8,26 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/replay/finding"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 func TestTriggersAndDivergencesComeBackAsTheyWere(t *testing.T) {
 	open(t, "triggered")
 	agent, event, capture := uuid.New(), uuid.New(), uuid.New()
 	span := agentSpan(agent, 0)
-	recording := store.AgentTrigger{
+	recording := shipping.AgentTrigger{
 		Event: event, Time: span.Start, Kind: "divergence", Rule: "roce.icrc", Connection: 1<<64 - 1, Sentence: "It's wrong.", Fate: 0,
 	}
 	uploaded := recording
 	uploaded.Fate, uploaded.Record, uploaded.Packets, uploaded.Capture = 3, "20261203T1200-eth0", 12, capture
-	found := store.NewAgentDivergences()
+	found := shipping.NewAgentDivergences()
 	found.Append(&finding.Finding{
 		Rule: finding.RoCEICRC, Verdict: finding.Diverges, Connection: 7, Path: -1, Proof: [finding.MaxProof]uint64{3, 1 << 40}, ProofCount: 2, Sentence: "So it is.",
 	})
-	heartbeat := store.AgentHeartbeat{
+	heartbeat := shipping.AgentHeartbeat{
 		Agent: agent, Time: span.End, Triggers: 2, LastTrigger: span.Start, LastTriggerEvent: "It's wrong.", RecordsWaiting: 1, RecordsLost: 4,
 	}
-	never := store.AgentHeartbeat{Agent: uuid.New(), Time: span.End}
+	never := shipping.AgentHeartbeat{Agent: uuid.New(), Time: span.End}
 	from := openSpool(t, t.TempDir())
 	later := span
 	later.End = later.End.Add(time.Second)

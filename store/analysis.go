@@ -14,6 +14,7 @@ import (
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/replay/finding"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // blockRows is how many packets an analysis collects before it hands them to the writer. The block before
@@ -29,14 +30,14 @@ const revisionsPerStatement = 20000
 type Analysis struct {
 	store    *Store
 	id       uuid.UUID
-	current  *packetBlock
-	previous *packetBlock
-	flows    *flowBlock
-	paths    *recordBlock[pathRow]
-	streams  *recordBlock[streamRow]
-	found    *recordBlock[finding.Finding]
-	verdicts *recordBlock[verdictRow]
-	replays  *recordBlock[replayRow]
+	current  *blocks.PacketBlock
+	previous *blocks.PacketBlock
+	flows    *blocks.FlowBlock
+	paths    *blocks.RecordBlock[blocks.PathRow]
+	streams  *blocks.RecordBlock[blocks.StreamRow]
+	found    *blocks.RecordBlock[finding.Finding]
+	verdicts *blocks.RecordBlock[blocks.VerdictRow]
+	replays  *blocks.RecordBlock[blocks.ReplayRow]
 	late     map[uint64]flow.Flags // revisions of packets that are out of reach
 	rows     map[string]uint64     // by table, as added
 
@@ -52,12 +53,12 @@ func (s *Store) BeginAnalysis(ctx context.Context, capture uuid.UUID) (*Analysis
 		store:    s,
 		id:       capture,
 		current:  takePacketBlock(),
-		flows:    newFlowBlock(),
-		paths:    newPathBlock(),
-		streams:  newStreamBlock(),
-		found:    newDivergenceBlock(),
-		verdicts: newVerdictBlock(),
-		replays:  newReplayBlock(),
+		flows:    blocks.NewFlowBlock(),
+		paths:    blocks.NewPathBlock(),
+		streams:  blocks.NewStreamBlock(),
+		found:    blocks.NewDivergenceBlock(),
+		verdicts: blocks.NewVerdictBlock(),
+		replays:  blocks.NewReplayBlock(),
 		late:     map[uint64]flow.Flags{},
 		rows:     map[string]uint64{},
 	}
@@ -71,11 +72,11 @@ func (s *Store) BeginAnalysis(ctx context.Context, capture uuid.UUID) (*Analysis
 // offset of its record in the decompressed file, -1 when it is in none. It waits while the database cannot
 // keep up. The packet is not kept.
 func (a *Analysis) Packet(ctx context.Context, p *dissector.Packet, decodeErr error, icrc dissector.ICRCState, seen flow.Observation, offset int64) error {
-	a.current.append(p, decodeErr, icrc, seen, offset)
+	a.current.Append(p, decodeErr, icrc, seen, offset)
 	if seen.Revised.Number != 0 {
 		a.Revise(seen.Revised)
 	}
-	if a.current.rows() < blockRows {
+	if a.current.Rows() < blockRows {
 		return nil
 	}
 	return a.rotate(ctx)
@@ -84,7 +85,7 @@ func (a *Analysis) Packet(ctx context.Context, p *dissector.Packet, decodeErr er
 // Revise replaces the flags of a packet that was added before. Packet does so for the revision in its
 // observation.
 func (a *Analysis) Revise(r flow.Revision) {
-	if a.current.revise(r) || a.previous != nil && a.previous.revise(r) {
+	if a.current.Revise(r) || a.previous != nil && a.previous.Revise(r) {
 		return
 	}
 	a.late[r.Number] = r.Flags
@@ -92,13 +93,13 @@ func (a *Analysis) Revise(r flow.Revision) {
 
 // Flow adds a flow, with its paths and streams. The record is not kept.
 func (a *Analysis) Flow(ctx context.Context, r *flow.Record) error {
-	a.flows.append(r)
+	a.flows.Append(r)
 	if m := r.MetaRoCE; m != nil {
 		for i := range m.Paths {
-			a.paths.append(&pathRow{flow: r, PathRecord: &m.Paths[i]})
+			a.paths.Append(&blocks.PathRow{Flow: r, PathRecord: &m.Paths[i]})
 		}
 		for i := range m.Streams {
-			a.streams.append(&streamRow{flow: r, StreamRecord: &m.Streams[i]})
+			a.streams.Append(&blocks.StreamRow{Flow: r, StreamRecord: &m.Streams[i]})
 		}
 	}
 	return a.handOver(ctx, blockRows)
@@ -106,7 +107,7 @@ func (a *Analysis) Flow(ctx context.Context, r *flow.Record) error {
 
 // Divergence adds a place where a connection diverges from the reference transport, or may. The finding is not kept.
 func (a *Analysis) Divergence(ctx context.Context, f *finding.Finding) error {
-	a.found.append(f)
+	a.found.Append(f)
 	return a.handOver(ctx, blockRows)
 }
 
@@ -114,12 +115,12 @@ func (a *Analysis) Divergence(ctx context.Context, f *finding.Finding) error {
 func (a *Analysis) Replay(ctx context.Context, c *finding.Connection) error {
 	for i := range c.Tallies {
 		if c.Tallies[i] != (finding.Tally{}) {
-			a.verdicts.append(&verdictRow{connection: c.ID, rule: finding.Rule(i), Tally: c.Tallies[i]})
+			a.verdicts.Append(&blocks.VerdictRow{Connection: c.ID, Rule: finding.Rule(i), Tally: c.Tallies[i]})
 		}
 	}
 	for i := range c.Directions {
 		if c.Directions[i].Packets != 0 {
-			a.replays.append(&replayRow{connection: c, Direction: &c.Directions[i]})
+			a.replays.Append(&blocks.ReplayRow{Connection: c, Direction: &c.Directions[i]})
 		}
 	}
 	return a.handOver(ctx, blockRows)
@@ -137,30 +138,30 @@ func (a *Analysis) rotate(ctx context.Context) error {
 	return nil
 }
 
-func (a *Analysis) sendPackets(ctx context.Context, b *packetBlock) error {
-	if b == nil || b.rows() == 0 {
+func (a *Analysis) sendPackets(ctx context.Context, b *blocks.PacketBlock) error {
+	if b == nil || b.Rows() == 0 {
 		return nil
 	}
-	return a.send(ctx, packetsTable, &b.block, giveBack(b))
+	return a.send(ctx, packetsTable, &b.Block, giveBack(b))
 }
 
 // handOver sends the rows of the other tables, of those that have collected as many as least.
 func (a *Analysis) handOver(ctx context.Context, least int) error {
-	if b := a.flows; b.rows() >= least {
-		a.flows = newFlowBlock()
-		if err := a.send(ctx, flowsTable, &b.block, nil); err != nil {
+	if b := a.flows; b.Rows() >= least {
+		a.flows = blocks.NewFlowBlock()
+		if err := a.send(ctx, flowsTable, &b.Block, nil); err != nil {
 			return err
 		}
 	}
-	if b := a.paths; b.rows() >= least {
-		a.paths = newPathBlock()
-		if err := a.send(ctx, pathsTable, &b.block, nil); err != nil {
+	if b := a.paths; b.Rows() >= least {
+		a.paths = blocks.NewPathBlock()
+		if err := a.send(ctx, pathsTable, &b.Block, nil); err != nil {
 			return err
 		}
 	}
-	if b := a.streams; b.rows() >= least {
-		a.streams = newStreamBlock()
-		if err := a.send(ctx, streamsTable, &b.block, nil); err != nil {
+	if b := a.streams; b.Rows() >= least {
+		a.streams = blocks.NewStreamBlock()
+		if err := a.send(ctx, streamsTable, &b.Block, nil); err != nil {
 			return err
 		}
 	}
@@ -168,28 +169,28 @@ func (a *Analysis) handOver(ctx context.Context, least int) error {
 }
 
 func (a *Analysis) handOverReplay(ctx context.Context, least int) error {
-	if b := a.found; b.rows() >= least {
-		a.found = newDivergenceBlock()
-		if err := a.send(ctx, divergencesTable, &b.block, nil); err != nil {
+	if b := a.found; b.Rows() >= least {
+		a.found = blocks.NewDivergenceBlock()
+		if err := a.send(ctx, divergencesTable, &b.Block, nil); err != nil {
 			return err
 		}
 	}
-	if b := a.verdicts; b.rows() >= least {
-		a.verdicts = newVerdictBlock()
-		if err := a.send(ctx, verdictsTable, &b.block, nil); err != nil {
+	if b := a.verdicts; b.Rows() >= least {
+		a.verdicts = blocks.NewVerdictBlock()
+		if err := a.send(ctx, verdictsTable, &b.Block, nil); err != nil {
 			return err
 		}
 	}
-	if b := a.replays; b.rows() >= least {
-		a.replays = newReplayBlock()
-		return a.send(ctx, replaysTable, &b.block, nil)
+	if b := a.replays; b.Rows() >= least {
+		a.replays = blocks.NewReplayBlock()
+		return a.send(ctx, replaysTable, &b.Block, nil)
 	}
 	return nil
 }
 
 // send hands rows to the table's writer; release, which may be nil, gives them back.
-func (a *Analysis) send(ctx context.Context, table string, rows *block, release func()) error {
-	a.rows[table] += uint64(rows.rows())
+func (a *Analysis) send(ctx context.Context, table string, rows *blocks.Block, release func()) error {
+	a.rows[table] += uint64(rows.Rows())
 	return a.store.writers[table].send(ctx, delivery{analysis: a, rows: rows, release: release})
 }
 

@@ -7,8 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/rocelens/rocelens/store/access"
 )
 
 // What callers tell apart.
@@ -53,36 +54,13 @@ var passing = map[int]bool{
 	999: true, // KEEPER_EXCEPTION
 }
 
-// exceptionCode is the code of ClickHouse's answer, or false when the error is none of its answers.
-func exceptionCode(err error) (int, bool) {
-	if exception, ok := errors.AsType[*ch.Exception](err); ok {
-		return int(exception.Code), true
-	}
-	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok {
-		return int(exception.Code), true
-	}
-	return 0, false
-}
-
-// Refusal is ClickHouse's own answer in an error: its code, and the first line of what it says. Without an answer, because
-// nothing was reached or something else answered, ok is false.
+// Refusal is ClickHouse's own answer in an error of either client: its code, and the first line of what it says. Without an answer,
+// because nothing was reached or something else answered, ok is false.
 func Refusal(err error) (code int, words string, ok bool) {
-	if code, ok = exceptionCode(err); !ok {
-		return 0, "", false
-	}
-	words, _, _ = strings.Cut(strings.TrimSpace(reason(err)), "\n")
-	return code, strings.TrimSuffix(words, "."), true
-}
-
-// reason is ClickHouse's text without the client's additions.
-func reason(err error) string {
-	if exception, ok := errors.AsType[*ch.Exception](err); ok {
-		return exception.Message
-	}
 	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok {
-		return exception.Message
+		return int(exception.Code), access.FirstLine(exception.Message), true
 	}
-	return err.Error()
+	return access.Answer(err)
 }
 
 // canPass tells whether it makes sense to try again: the database is away, or answered that it is busy.
@@ -90,7 +68,7 @@ func canPass(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
 	}
-	code, answered := exceptionCode(err)
+	code, _, answered := Refusal(err)
 	return !answered || passing[code]
 }
 

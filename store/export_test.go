@@ -2,40 +2,46 @@ package store
 
 import (
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/blocks"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // PacketBlock is what an analysis collects packets in.
-type PacketBlock struct{ block *packetBlock }
+type PacketBlock struct{ block *blocks.PacketBlock }
 
 // NewPacketBlock makes an empty one.
-func NewPacketBlock() PacketBlock { return PacketBlock{newPacketBlock()} }
+func NewPacketBlock() PacketBlock { return PacketBlock{blocks.NewPacketBlock()} }
 
 // Append adds a packet; it starts anew when it is full, as an analysis does.
 func (b PacketBlock) Append(p *dissector.Packet, seen flow.Observation) {
-	if b.block.rows() == blockRows {
-		b.block.reset()
+	if b.block.Rows() == blockRows {
+		b.block.Reset()
 	}
-	b.block.append(p, nil, dissector.ICRCGood, seen, -1)
+	b.block.Append(p, nil, dissector.ICRCGood, seen, -1)
 }
 
 // Reset empties it.
-func (b PacketBlock) Reset() { b.block.reset() }
+func (b PacketBlock) Reset() { b.block.Reset() }
 
 // NewEnough tells whether a server of this version is one that the store works with.
 var NewEnough = newEnough
 
 // ReadBatch reads a batch of an agent as a shipper does.
 func ReadBatch(data []byte) error {
-	_, err := decodeBatch(data)
+	_, err := wire.Decode(data)
 	return err
 }
 
 // Compress makes of bytes what a batch is on disk.
 func Compress(data []byte) []byte {
-	encoder, _ := zstdCoders()
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		panic(err)
+	}
 	return encoder.EncodeAll(data, nil)
 }
 
@@ -47,26 +53,30 @@ func ForgetSequences(s *Store) { s.sequences.clear() }
 
 // Frame is a batch as an agent sends it to a service.
 func Frame(b []byte, id uuid.UUID, uncertain bool, data []byte) []byte {
-	return appendFrame(b, frame{id, uncertain, data})
+	return wire.AppendFrame(b, wire.Frame{ID: id, Uncertain: uncertain, Data: data})
 }
 
 // ReadWire reads a batch as a service does, for tables that have all columns of the batch.
 func ReadWire(data []byte) error {
-	b, err := decodeBatch(data)
+	b, err := wire.Decode(data)
 	if err != nil {
 		return err
 	}
 	columns := map[string]bool{}
-	for i := range b.columns {
-		columns[b.columns[i].name] = true
+	for i := range b.Columns {
+		columns[b.Columns[i].Name] = true
 	}
-	_, err = readWireBatch(uuid.UUID{}, data, agentTables{b.table: columns})
+	_, err = wire.Check(uuid.UUID{}, data, wire.Tables{b.Table: columns})
 	return err
 }
 
 // Plain is a batch before it is compressed.
 func Plain(data []byte) []byte {
-	_, decoder := zstdCoders()
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		panic(err)
+	}
+	defer decoder.Close()
 	plain, err := decoder.DecodeAll(data, nil)
 	if err != nil {
 		panic(err)

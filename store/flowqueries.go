@@ -16,6 +16,8 @@ import (
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/access"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // FlowQuery asks for flows of a capture.
@@ -175,7 +177,7 @@ func columnsOf(row any) string {
 			// The alias shadows the column in conditions: they have to say t. before it.
 			columns = append(columns, "CAST(t."+name+", 'Int8') AS "+name)
 		default:
-			columns = append(columns, "t."+identifier(name)+" AS "+identifier(name))
+			columns = append(columns, "t."+access.Identifier(name)+" AS "+access.Identifier(name))
 		}
 	}
 	return strings.Join(columns, ", ")
@@ -298,7 +300,7 @@ func (r *flowRow) flow() Flow {
 		record.RNRTimerMax = int64(*r.RNRTimerMax)
 	}
 	for code := range record.Naks {
-		record.Naks[code] = r.NaksByCode[nakCodeName(uint8(nakBase(record.Key.Service)+code))]
+		record.Naks[code] = r.NaksByCode[blocks.NakCodeName(uint8(blocks.NakBase(record.Key.Service)+code))]
 	}
 	return Flow{Record: record, ThroughputBPS: r.Throughput, MetaRoCE: r.metaRoCE()}
 }

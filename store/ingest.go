@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // What callers of an [Ingest] tell apart.
@@ -35,7 +37,7 @@ const (
 type Ingest struct {
 	store  *Store
 	log    *slog.Logger
-	schema agentTables
+	schema wire.Tables
 	memory *semaphore.Weighted
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -57,7 +59,7 @@ type IngestState struct {
 
 // arrival is a batch that is to be stored.
 type arrival struct {
-	*wireBatch
+	*wire.Checked
 	size      int64
 	uncertain bool
 	trouble   chan struct{} // closed when a try fails; others follow
@@ -80,19 +82,19 @@ func (s *Store) NewIngest(ctx context.Context) (*Ingest, error) {
 }
 
 // readAgentTables asks which columns agents may write.
-func (s *Store) readAgentTables(ctx context.Context) (tables agentTables, err error) {
+func (s *Store) readAgentTables(ctx context.Context) (tables wire.Tables, err error) {
 	rows, err := s.conn.Query(ctx, "SELECT table, name FROM system.columns WHERE database = '"+s.config.Database+"' AND default_kind IN ('', 'DEFAULT')")
 	if err != nil {
 		return nil, fmt.Errorf("ask for the tables of agents: %w", err)
 	}
 	defer closing(&err, rows)
-	tables = agentTables{}
+	tables = wire.Tables{}
 	for rows.Next() {
 		var table, column string
 		if err := rows.Scan(&table, &column); err != nil {
 			return nil, fmt.Errorf("ask for the tables of agents: %w", err)
 		}
-		if !agentTable.MatchString(table) || notForAgents[column] {
+		if !wire.AgentTable.MatchString(table) || wire.NotForAgents[column] {
 			continue
 		}
 		if tables[table] == nil {
@@ -121,7 +123,7 @@ func (g *Ingest) State() IngestState {
 // Take stores the batches of a request's body, and returns when all are stored. An error that is neither ErrBadFrames, of which
 // nothing is stored, nor ErrIngestRefused leaves it uncertain what is.
 func (g *Ingest) Take(ctx context.Context, body []byte) error {
-	frames, err := readFrames(body)
+	frames, err := wire.ReadFrames(body)
 	if err != nil {
 		return err
 	}
@@ -134,15 +136,15 @@ func (g *Ingest) Take(ctx context.Context, body []byte) error {
 	}
 	all := make([]*arrival, 0, len(frames))
 	for i := range frames {
-		batch, err := readWireBatch(frames[i].id, frames[i].data, g.schema)
+		batch, err := wire.Check(frames[i].ID, frames[i].Data, g.schema)
 		if err != nil {
 			g.memory.Release(size)
-			if newer, ok := errors.AsType[*newerError](err); ok {
+			if newer, ok := errors.AsType[*wire.NewerError](err); ok {
 				return fmt.Errorf("%w: %w", ErrIngestRefused, newer)
 			}
-			return fmt.Errorf("%w: batch %d: %w", ErrBadFrames, i+1, err)
+			return fmt.Errorf("%w: batch %d: %w", wire.ErrBadFrames, i+1, err)
 		}
-		all = append(all, &arrival{wireBatch: batch, size: sizes[i], uncertain: frames[i].uncertain, trouble: make(chan struct{}), done: make(chan struct{})})
+		all = append(all, &arrival{Checked: batch, size: sizes[i], uncertain: frames[i].Uncertain, trouble: make(chan struct{}), done: make(chan struct{})})
 	}
 	for i, a := range all {
 		if all[i], err = g.enqueue(ctx, a); err != nil {
@@ -161,17 +163,17 @@ func (g *Ingest) Take(ctx context.Context, body []byte) error {
 }
 
 // sizesOf is what frames take as they are and decompressed, each and together.
-func sizesOf(frames []frame) (sizes []int64, size int64, err error) {
+func sizesOf(frames []wire.Frame) (sizes []int64, size int64, err error) {
 	for i := range frames {
 		var header zstd.Header
-		if err := header.Decode(frames[i].data); err != nil || !header.HasFCS || header.FrameContentSize > maxWireBatch {
-			return nil, 0, fmt.Errorf("%w: batch %d is none, or is larger than %d MiB", ErrBadFrames, i+1, maxWireBatch>>20)
+		if err := header.Decode(frames[i].Data); err != nil || !header.HasFCS || header.FrameContentSize > maxWireBatch {
+			return nil, 0, fmt.Errorf("%w: batch %d is none, or is larger than %d MiB", wire.ErrBadFrames, i+1, maxWireBatch>>20)
 		}
-		sizes = append(sizes, int64(header.FrameContentSize)+int64(len(frames[i].data)))
+		sizes = append(sizes, int64(header.FrameContentSize)+int64(len(frames[i].Data)))
 		size += sizes[i]
 	}
 	if size > ingestMemory {
-		return nil, 0, fmt.Errorf("%w: the batches are larger than %d MiB together", ErrBadFrames, ingestMemory>>20)
+		return nil, 0, fmt.Errorf("%w: the batches are larger than %d MiB together", wire.ErrBadFrames, ingestMemory>>20)
 	}
 	return sizes, size, nil
 }
@@ -179,22 +181,22 @@ func sizesOf(frames []frame) (sizes []int64, size int64, err error) {
 // enqueue hands a batch to the inserter of its table. One that is on its way already is waited for in place of it.
 func (g *Ingest) enqueue(ctx context.Context, a *arrival) (*arrival, error) {
 	g.mu.Lock()
-	if before := g.flying[a.id]; before != nil {
+	if before := g.flying[a.ID]; before != nil {
 		g.mu.Unlock()
 		g.memory.Release(a.size)
 		return before, nil
 	}
-	i := g.tables[a.table]
+	i := g.tables[a.Table]
 	if i == nil {
-		i = &inserter{ingest: g, table: a.table, queue: make(chan *arrival, ingestQueue)}
-		g.tables[a.table] = i
+		i = &inserter{ingest: g, table: a.Table, queue: make(chan *arrival, ingestQueue)}
+		g.tables[a.Table] = i
 		g.done.Go(func() { i.run(g.ctx) })
 	}
 	if i.away.Load() {
 		g.mu.Unlock()
 		return a, fmt.Errorf("%w: the database does not take them", ErrIngestAway)
 	}
-	g.flying[a.id] = a
+	g.flying[a.ID] = a
 	g.mu.Unlock()
 	select {
 	case i.queue <- a:
@@ -203,7 +205,7 @@ func (g *Ingest) enqueue(ctx context.Context, a *arrival) (*arrival, error) {
 	case <-g.ctx.Done():
 	}
 	g.mu.Lock()
-	delete(g.flying, a.id)
+	delete(g.flying, a.ID)
 	g.mu.Unlock()
 	return a, fmt.Errorf("%w: too many batches wait for the database", ErrIngestAway)
 }
@@ -228,10 +230,10 @@ func (a *arrival) wait(ctx context.Context) error {
 // end lets go of a batch.
 func (g *Ingest) end(a *arrival, err error) {
 	g.mu.Lock()
-	delete(g.flying, a.id)
+	delete(g.flying, a.ID)
 	if err == nil {
 		g.state.Batches++
-		g.state.Rows += uint64(a.rows)
+		g.state.Rows += uint64(a.Rows)
 	}
 	g.mu.Unlock()
 	g.memory.Release(a.size)

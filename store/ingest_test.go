@@ -16,6 +16,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 func newIngest(t *testing.T, s *store.Store) *store.Ingest {
@@ -28,12 +30,12 @@ func newIngest(t *testing.T, s *store.Store) *store.Ingest {
 }
 
 // everyKind is a batch for each table that agents write, from an agent.
-func everyKind(agent uuid.UUID, interval int) []store.AgentBatch {
+func everyKind(agent uuid.UUID, interval int) []shipping.AgentBatch {
 	span := agentSpan(agent, interval)
-	account := store.AgentInterval{AgentSpan: span, Run: agent, Tier: "af_packet", Up: true, SourceIn: 9, Drops: map[string]uint64{"source: ring full": 2, "spool: full": 1}}
-	beat := store.AgentHeartbeat{
+	account := shipping.AgentInterval{AgentSpan: span, Run: agent, Tier: "af_packet", Up: true, SourceIn: 9, Drops: map[string]uint64{"source: ring full": 2, "spool: full": 1}}
+	beat := shipping.AgentHeartbeat{
 		Agent: agent, Time: span.End, Host: "host " + agent.String(), Interval: time.Second, Problem: "none",
-		Interfaces: []store.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}, {Name: "eth1"}},
+		Interfaces: []shipping.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}, {Name: "eth1"}},
 	}
 	return append(agentFlows(span, 3), account.Batch(), beat.Batch())
 }
@@ -193,19 +195,19 @@ func TestIngestRefusesWhatIsNoBatch(t *testing.T) {
 		body []byte
 		err  error
 	}{
-		{"nothing", nil, store.ErrBadFrames},
-		{"cut off", store.Frame(nil, uuid.New(), false, good)[:30], store.ErrBadFrames},
-		{"damaged", damaged, store.ErrBadFrames},
-		{"no batch", store.Frame(nil, uuid.New(), false, []byte("INSERT INTO x")), store.ErrBadFrames},
-		{"no batch, compressed", store.Frame(nil, uuid.New(), false, store.Compress([]byte("INSERT INTO x"))), store.ErrBadFrames},
-		{"a table of others", store.Frame(nil, uuid.New(), false, changed(name("agent_flows"), name("flows"))), store.ErrBadFrames},
+		{"nothing", nil, wire.ErrBadFrames},
+		{"cut off", store.Frame(nil, uuid.New(), false, good)[:30], wire.ErrBadFrames},
+		{"damaged", damaged, wire.ErrBadFrames},
+		{"no batch", store.Frame(nil, uuid.New(), false, []byte("INSERT INTO x")), wire.ErrBadFrames},
+		{"no batch, compressed", store.Frame(nil, uuid.New(), false, store.Compress([]byte("INSERT INTO x"))), wire.ErrBadFrames},
+		{"a table of others", store.Frame(nil, uuid.New(), false, changed(name("agent_flows"), name("flows"))), wire.ErrBadFrames},
 		{"a table that is not there", store.Frame(nil, uuid.New(), false, changed(name("agent_flows"), name("agent_moods"))), store.ErrIngestRefused},
 		{"a column that is not there", store.Frame(nil, uuid.New(), false, changed(name("retransmitted"), name("retransmigrat"))), store.ErrIngestRefused},
-		{"a column that is the service's", store.Frame(nil, uuid.New(), false, changed(name("vlan"), name("batch"))), store.ErrBadFrames},
-		{"a type that is not taken", store.Frame(nil, uuid.New(), false, changed(name("IPv6"), name("JSON"))), store.ErrBadFrames},
-		{"a type of another width", store.Frame(nil, uuid.New(), false, changed(name("IPv6"), name("IPv4"))), store.ErrBadFrames},
-		{"more than it says", store.Frame(nil, uuid.New(), false, store.Compress(append(bytes.Clone(plain), 7))), store.ErrBadFrames},
-		{"of another agent", store.Frame(nil, uuid.New(), false, store.Compress(bytes.Replace(plain, agent[:], bytes.Repeat([]byte{7}, 16), 1))), store.ErrBadFrames},
+		{"a column that is the service's", store.Frame(nil, uuid.New(), false, changed(name("vlan"), name("batch"))), wire.ErrBadFrames},
+		{"a type that is not taken", store.Frame(nil, uuid.New(), false, changed(name("IPv6"), name("JSON"))), wire.ErrBadFrames},
+		{"a type of another width", store.Frame(nil, uuid.New(), false, changed(name("IPv6"), name("IPv4"))), wire.ErrBadFrames},
+		{"more than it says", store.Frame(nil, uuid.New(), false, store.Compress(append(bytes.Clone(plain), 7))), wire.ErrBadFrames},
+		{"of another agent", store.Frame(nil, uuid.New(), false, store.Compress(bytes.Replace(plain, agent[:], bytes.Repeat([]byte{7}, 16), 1))), wire.ErrBadFrames},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// A batch that is good comes with it, and is not stored either.
@@ -229,7 +231,7 @@ func TestIngestRefusesWhatIsNoBatch(t *testing.T) {
 		t.Fatal("the column is not where it was")
 	}
 	plain[value] = 99
-	if err := g.Take(t.Context(), store.Frame(nil, uuid.New(), false, store.Compress(plain))); !errors.Is(err, store.ErrBadFrames) {
+	if err := g.Take(t.Context(), store.Frame(nil, uuid.New(), false, store.Compress(plain))); !errors.Is(err, wire.ErrBadFrames) {
 		t.Errorf("a value that is none gives %v", err)
 	}
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/access"
+	"github.com/rocelens/rocelens/store/blocks"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // ingestQueries is how the IDs of inserts begin.
@@ -92,15 +96,15 @@ func grouped(waiting []*arrival) (groups [][]*arrival) {
 	open := map[string]int{}
 	rows := map[int]int{}
 	for _, a := range waiting {
-		shape := a.shape()
+		shape := a.Shape()
 		at, found := open[shape]
-		if !found || rows[at]+a.rows > maxIngestRows {
+		if !found || rows[at]+a.Rows > maxIngestRows {
 			at = len(groups)
 			open[shape] = at
 			groups = append(groups, nil)
 		}
 		groups[at] = append(groups[at], a)
-		rows[at] += a.rows
+		rows[at] += a.Rows
 	}
 	return groups
 }
@@ -117,7 +121,7 @@ func (i *inserter) deliver(ctx context.Context, group []*arrival) {
 		}
 		i.disconnect()
 		code, words, answered := Refusal(err)
-		if answered && !passing[code] && ctx.Err() == nil && !errors.Is(err, errRunning) {
+		if answered && !passing[code] && ctx.Err() == nil && !errors.Is(err, wire.ErrRunning) {
 			if len(group) > 1 { // one that cannot be stored must not keep the others
 				for _, a := range group {
 					i.deliver(ctx, []*arrival{a})
@@ -163,7 +167,7 @@ func (i *inserter) try(ctx context.Context, group *[]*arrival, failed bool, take
 			return err
 		}
 	}
-	doubtful := func(a *arrival) bool { return (failed || *taken > 0 || a.uncertain) && a.table != agentsTable }
+	doubtful := func(a *arrival) bool { return (failed || *taken > 0 || a.uncertain) && a.Table != wire.AgentsTable }
 	checked := slices.ContainsFunc(*group, doubtful)
 	if checked {
 		if err := i.settle(ctx, group, doubtful); err != nil || len(*group) == 0 {
@@ -184,11 +188,11 @@ func (i *inserter) try(ctx context.Context, group *[]*arrival, failed bool, take
 	if err := i.settle(ctx, group, func(*arrival) bool { return true }); err != nil || len(*group) == 0 {
 		return err
 	}
-	if *taken++; *taken < maxTokens {
+	if *taken++; *taken < wire.MaxTokens {
 		return nil
 	}
 	for _, a := range *group {
-		i.ingest.log.Error("the database took rows and has not got them", slog.String("table", i.table), slog.Int("rows", a.rows))
+		i.ingest.log.Error("the database took rows and has not got them", slog.String("table", i.table), slog.Int("rows", a.Rows))
 		i.ingest.end(a, fmt.Errorf("%w: the database took them and has not got them", ErrIngestAway))
 	}
 	*group = nil
@@ -200,9 +204,9 @@ func (i *inserter) settle(ctx context.Context, group *[]*arrival, doubtful func(
 	var ids, times, prefixes []string
 	for _, a := range *group {
 		if doubtful(a) {
-			ids = append(ids, "'"+a.id.String()+"'")
-			times = append(times, fmt.Sprintf("fromUnixTimestamp64Nano(toInt64(%d))", a.at.UnixNano()))
-			prefixes = append(prefixes, "startsWith(query_id, '"+a.id.String()+"')") // an agent's own insert
+			ids = append(ids, "'"+a.ID.String()+"'")
+			times = append(times, fmt.Sprintf("fromUnixTimestamp64Nano(toInt64(%d))", a.At.UnixNano()))
+			prefixes = append(prefixes, "startsWith(query_id, '"+a.ID.String()+"')") // an agent's own insert
 		}
 	}
 	var running proto.ColUInt64
@@ -210,11 +214,11 @@ func (i *inserter) settle(ctx context.Context, group *[]*arrival, doubtful func(
 		Body:   "SELECT count() FROM system.processes WHERE startsWith(query_id, '" + ingestQueries + i.table + "-') OR " + strings.Join(prefixes, " OR "),
 		Result: proto.Results{{Name: "count()", Data: &running}},
 	})
-	if code, _ := exceptionCode(err); err != nil && code != codeNoRight {
+	if code, _, _ := access.Answer(err); err != nil && code != access.CodeNoRight {
 		return err
 	}
 	if len(running) == 1 && running[0] > 0 {
-		return errRunning
+		return wire.ErrRunning
 	}
 	slices.Sort(times)
 	found, err := i.count(ctx, "interval_end IN ("+strings.Join(slices.Compact(times), ", ")+") AND batch IN ("+strings.Join(ids, ", ")+")")
@@ -223,13 +227,13 @@ func (i *inserter) settle(ctx context.Context, group *[]*arrival, doubtful func(
 	}
 	var left []*arrival
 	for _, a := range *group {
-		rows := found[a.id]
+		rows := found[a.ID]
 		if rows == 0 {
 			left = append(left, a)
 			continue
 		}
-		if rows != uint64(a.rows) {
-			i.ingest.log.Error("a part of a batch is stored, the rest is given up", slog.Any("cause", &partialError{i.table, rows, a.rows}))
+		if rows != uint64(a.Rows) {
+			i.ingest.log.Error("a part of a batch is stored, the rest is given up", slog.Any("cause", &wire.PartialError{Table: i.table, Stored: rows, Rows: a.Rows}))
 		}
 		i.ingest.end(a, nil)
 	}
@@ -257,19 +261,19 @@ func (i *inserter) count(ctx context.Context, condition string) (map[uuid.UUID]u
 
 // insert sends a group as one block.
 func (i *inserter) insert(ctx context.Context, group []*arrival, taken int) error {
-	batches := make([]*wireBatch, len(group))
+	batches := make([]*wire.Checked, len(group))
 	ids := make([]string, len(group))
 	for n, a := range group {
-		batches[n], ids[n] = a.wireBatch, a.id.String()
+		batches[n], ids[n] = a.Checked, a.ID.String()
 	}
 	slices.Sort(ids)
 	token := sha256.Sum256([]byte(strings.Join(ids, " ")))
-	input := wireBlock(batches)
+	input := wire.Join(batches)
 	i.ingest.mu.Lock()
 	i.ingest.state.Inserts++
 	i.ingest.mu.Unlock()
 	return i.client.Do(ctx, ch.Query{
-		Body:    "INSERT INTO " + i.ingest.store.table(i.table) + " (" + columnNames(input) + ") VALUES",
+		Body:    "INSERT INTO " + i.ingest.store.table(i.table) + " (" + blocks.ColumnNames(input) + ") VALUES",
 		QueryID: ingestQueries + i.table + "-" + uuid.NewString(),
 		Input:   input,
 		Settings: []ch.Setting{

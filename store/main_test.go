@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/embedded"
 )
 
@@ -94,8 +95,8 @@ func config(tb testing.TB, database string) store.Config {
 	return store.Config{
 		Address:     server.Address(),
 		HTTPAddress: server.HTTPAddress(),
-		Account:     store.Account{User: user, Password: password},
-		Reader:      store.Account{User: reader, Password: readerPassword},
+		Account:     access.Account{User: user, Password: password},
+		Reader:      access.Account{User: reader, Password: readerPassword},
 		Database:    database,
 	}
 }

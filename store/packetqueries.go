@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // PacketQuery asks for packets of a capture, in their order.
@@ -148,8 +149,8 @@ var findings = map[string]string{
 	"mirror_copy":   flagSet(flow.FlagMirrorCopy),
 	"gap":           flagSet(flow.FlagGapBefore),
 	"ack_unseen":    flagSet(flow.FlagAckUnseen),
-	"nak":           "t.nak NOT IN ('', '" + NakRNR + "')",
-	"rnr":           "t.nak = '" + NakRNR + "'",
+	"nak":           "t.nak NOT IN ('', '" + blocks.NakRNR + "')",
+	"rnr":           "t.nak = '" + blocks.NakRNR + "'",
 	"cnp":           "t.opcode = 129",
 	"ce":            "t.ecn = 'CE'",
 	"icrc_bad":      "t.icrc = 'bad'",

@@ -17,6 +17,7 @@ import (
 	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 )
 
 func TestValuesAreReadyForJSON(t *testing.T) {
@@ -204,7 +205,7 @@ func TestQueryIsDisabledWithAReason(t *testing.T) {
 	wantDisabled(t, c, "for a reason")
 
 	c = config(t, "rocelens_disabled")
-	c.Reader = store.Account{} // the embedded database has no place to keep a user in
+	c.Reader = access.Account{} // the embedded database has no place to keep a user in
 	wantDisabled(t, c, "SQL is switched off: this ClickHouse keeps no users but those of its configuration files")
 }
 

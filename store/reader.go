@@ -11,6 +11,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/rocelens/rocelens/store/access"
 )
 
 // Codes of ClickHouse's errors about users.
@@ -37,7 +39,7 @@ func (s *Store) makeReader(ctx context.Context) error {
 		}
 		return nil
 	}
-	s.reader = Account{User: s.config.Database + "_reader", Password: rand.Text() + rand.Text()}
+	s.reader = access.Account{User: s.config.Database + "_reader", Password: rand.Text() + rand.Text()}
 	err := s.createReader(ctx)
 	if err == nil {
 		err = s.checkReader(ctx)
@@ -51,7 +53,7 @@ func (s *Store) makeReader(ctx context.Context) error {
 
 // adviseOnReader says why there is no reader and what an administrator can do about it.
 func (s *Store) adviseOnReader(err error) string {
-	account, reader, database := identifier(s.config.Account.User), identifier(s.reader.User), identifier(s.config.Database)
+	account, reader, database := access.Identifier(s.config.Account.User), access.Identifier(s.reader.User), access.Identifier(s.config.Database)
 	byHand := fmt.Sprintf("CREATE USER %s IDENTIFIED BY '...' SETTINGS readonly = 2; GRANT SELECT ON %s.* TO %s;", reader, database, reader)
 	named := "and name it with --clickhouse-reader and --clickhouse-reader-password"
 	code, words, answered := Refusal(err)
@@ -76,7 +78,7 @@ func (s *Store) adviseOnReader(err error) string {
 func (s *Store) createReader(ctx context.Context) error {
 	limits := s.config.Limits
 	seconds := int64(max(limits.ExecutionTime, time.Second) / time.Second)
-	user := identifier(s.reader.User)
+	user := access.Identifier(s.reader.User)
 	create := fmt.Sprintf(`CREATE USER OR REPLACE %s IDENTIFIED WITH sha256_password BY '%s' SETTINGS
 		readonly = 2,
 		final = 1,
@@ -93,7 +95,7 @@ func (s *Store) createReader(ctx context.Context) error {
 	if err := s.conn.Exec(ctx, create); err != nil {
 		return err
 	}
-	return s.conn.Exec(ctx, "GRANT SELECT ON "+identifier(s.config.Database)+".* TO "+user)
+	return s.conn.Exec(ctx, "GRANT SELECT ON "+access.Identifier(s.config.Database)+".* TO "+user)
 }
 
 // connectReader opens a connection of its own as the reader. Captures are replaced by newer rows, so statements see them
@@ -126,7 +128,7 @@ func (s *Store) checkReader(ctx context.Context) (err error) {
 		return err
 	}
 	if readonly == 0 {
-		return fmt.Errorf("the user %s may write, and users' SQL must not: ALTER USER %s SETTINGS readonly = 2", s.reader.User, identifier(s.reader.User))
+		return fmt.Errorf("the user %s may write, and users' SQL must not: ALTER USER %s SETTINGS readonly = 2", s.reader.User, access.Identifier(s.reader.User))
 	}
 	return s.warnOfGrants(ctx, conn)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rocelens/rocelens/dissector/mad"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 var (
@@ -84,7 +85,7 @@ func wantFull() store.Packet {
 		AckRequest: new(true), PSN: new(uint32(0xffffff)), SourceQP: new(uint32(0xabcdef)), QueueKey: new(uint32(0x80010000)),
 		EEContext: new(uint32(0x112233)), XRCSRQ: new(uint32(0x445566)),
 		VirtualAddress: new(uint64(0xffff_8000_0000_0001)), RemoteKey: new(uint32(0xdeadbeef)), DMALength: new(uint32(0xffffffff)),
-		AtomicOriginal: new(uint64(1<<64 - 1)), Syndrome: new(uint8(0x2e)), NAK: store.NakRNR, RNRTimer: new(uint64(1_280_000 / 2 * 2)),
+		AtomicOriginal: new(uint64(1<<64 - 1)), Syndrome: new(uint8(0x2e)), NAK: blocks.NakRNR, RNRTimer: new(uint64(1_280_000 / 2 * 2)),
 		MSN: new(uint32(0xfffff0)), Immediate: new(uint32(0x01020304)), InvalidateKey: new(uint32(0x05060708)),
 		PayloadLength: new(uint16(1021)), ICRC: "undetermined", PauseQuanta: []uint16{}, SACKFirst: []uint32{}, SACKLast: []uint32{},
 	}

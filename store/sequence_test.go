@@ -14,6 +14,7 @@ import (
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 const requester, responder = flow.ID(11), flow.ID(12)
@@ -159,7 +160,7 @@ func reference(t *testing.T, s *store.Store, capture uuid.UUID, id flow.ID) []st
 
 func kindOfRow(p *store.Packet) store.SequenceKind {
 	switch {
-	case p.NAK == store.NakRNR:
+	case p.NAK == blocks.NakRNR:
 		return store.SequenceRNR
 	case p.NAK != "":
 		return store.SequenceNak

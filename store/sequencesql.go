@@ -9,6 +9,7 @@ import (
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // SequenceKind is what a packet is in the conversation of its connection.
@@ -64,12 +65,12 @@ func quoted(types ...mr0.Type) string {
 var (
 	sequenceKindRoCE = fmt.Sprintf(`multiIf(t.nak = '%s', %d, t.nak != '', %d,
 	isNull(t.opcode), %d, t.opcode = %d, %d, isNotNull(t.queue_key), %d, t.opcode IN %s, %d, t.opcode IN %s, %d, t.opcode IN %s, %d, %d)`,
-		NakRNR, SequenceRNR, SequenceNak, SequenceOther, infiniband.CNP, SequenceCNP, SequenceControl,
+		blocks.NakRNR, SequenceRNR, SequenceNak, SequenceOther, infiniband.CNP, SequenceCNP, SequenceControl,
 		opcodesOf(infiniband.Opcode.IsAck), SequenceAck, opcodesOf(infiniband.Opcode.IsResponse), SequenceResponse,
 		opcodesOf(infiniband.Opcode.IsRequest), SequenceData, SequenceOther)
 	sequenceKindMetaRoCE = fmt.Sprintf(`multiIf(t.nak = '%s', %d, t.nak != '', %d,
 	t.packet_type = '%s', if(notEmpty(t.sack.first), %d, %d), t.packet_type IN %s, %d, t.packet_type IN %s, %d, t.packet_type != '', %d, %d)`,
-		NakRNR, SequenceRNR, SequenceNak,
+		blocks.NakRNR, SequenceRNR, SequenceNak,
 		mr0.TypeACK, SequenceSack, SequenceAck, quoted(mr0.TypeReadResp, mr0.TypeAtomicResp), SequenceResponse,
 		quoted(mr0.TypeConnReq, mr0.TypeConnRep, mr0.TypeConnRej, mr0.TypeDisconnect, mr0.TypeProbe), SequenceControl, SequenceData, SequenceOther)
 )

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
 
@@ -18,6 +17,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/migrations"
+	"github.com/rocelens/rocelens/store/access"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // Tables whose partitions are captures.
@@ -36,19 +37,16 @@ const (
 // a line in [Analysis] that hands its rows over.
 var dataTables = []struct {
 	name  string
-	batch func() *block
+	batch func() *blocks.Block
 }{
-	{packetsTable, func() *block { return &newPacketBlock().block }},
-	{flowsTable, func() *block { return &newFlowBlock().block }},
-	{pathsTable, func() *block { return &newPathBlock().block }},
-	{streamsTable, func() *block { return &newStreamBlock().block }},
-	{divergencesTable, func() *block { return &newDivergenceBlock().block }},
-	{verdictsTable, func() *block { return &newVerdictBlock().block }},
-	{replaysTable, func() *block { return &newReplayBlock().block }},
+	{packetsTable, func() *blocks.Block { return &blocks.NewPacketBlock().Block }},
+	{flowsTable, func() *blocks.Block { return &blocks.NewFlowBlock().Block }},
+	{pathsTable, func() *blocks.Block { return &blocks.NewPathBlock().Block }},
+	{streamsTable, func() *blocks.Block { return &blocks.NewStreamBlock().Block }},
+	{divergencesTable, func() *blocks.Block { return &blocks.NewDivergenceBlock().Block }},
+	{verdictsTable, func() *blocks.Block { return &blocks.NewVerdictBlock().Block }},
+	{replaysTable, func() *blocks.Block { return &blocks.NewReplayBlock().Block }},
 }
-
-// Account is a user of the database.
-type Account struct{ User, Password string }
 
 // Config says which database to use and how. The zero value of each field but the addresses is replaced by
 // a default.
@@ -56,10 +54,10 @@ type Config struct {
 	Address     string // host:port of the native protocol
 	HTTPAddress string // host:port of the HTTP interface, for downloads; empty: downloads are disabled
 	TLS         *tls.Config
-	Account     Account // of the service: it owns the database
-	Reader      Account // that runs users' SQL; without a name the store makes one of its own
-	Database    string  // "rocelens"
-	Limits      Limits  // of a Reader that the store makes; DefaultLimits
+	Account     access.Account // of the service: it owns the database
+	Reader      access.Account // that runs users' SQL; without a name the store makes one of its own
+	Database    string         // "rocelens"
+	Limits      Limits         // of a Reader that the store makes; DefaultLimits
 
 	// QueryDisabled, when not empty, is why users' SQL is not to be run.
 	QueryDisabled string
@@ -98,11 +96,6 @@ const (
 	oldestMinor = 8
 )
 
-var databaseName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-
-// ValidDatabase tells whether a database may have this name: a letter or an underscore, then up to 63 of these and digits.
-func ValidDatabase(name string) bool { return databaseName.MatchString(name) }
-
 func (c Config) withDefaults() (Config, error) {
 	if c.Address == "" {
 		return c, errors.New("no address of a ClickHouse server is given")
@@ -110,7 +103,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Database == "" {
 		c.Database = "rocelens"
 	}
-	if !ValidDatabase(c.Database) {
+	if !access.ValidDatabase(c.Database) {
 		return c, fmt.Errorf("%q is no name for the database: letters, digits and underscores are", c.Database)
 	}
 	if c.Account.User == "" {
@@ -141,7 +134,7 @@ type Store struct {
 	conn    driver.Conn
 	writers map[string]*writer // by table
 	cancel  context.CancelFunc
-	reader  Account
+	reader  access.Account
 	http    *http.Client
 	// errorNames are ClickHouse's names of its error codes.
 	errorNames map[int]string
@@ -205,7 +198,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 			ErrOldServer, s.config.Address, s.version, OldestVersion)
 	}
 	for _, database := range []string{s.config.Database, s.stagingDatabase()} {
-		if err := conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+identifier(database)); err != nil {
+		if err := conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+access.Identifier(database)); err != nil {
 			return fmt.Errorf("create the database %s: %w", database, err)
 		}
 	}
@@ -305,11 +298,11 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 func (s *Store) stagingDatabase() string { return s.config.Database + "_staging" }
 
 func (s *Store) table(name string) string {
-	return identifier(s.config.Database) + "." + identifier(name)
+	return access.Identifier(s.config.Database) + "." + access.Identifier(name)
 }
 
 func (s *Store) staging(name string) string {
-	return identifier(s.stagingDatabase()) + "." + identifier(name)
+	return access.Identifier(s.stagingDatabase()) + "." + access.Identifier(name)
 }
 
 // exec runs a statement that can be run again without harm, and waits for what it does.

@@ -4,19 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // delivery is what an analysis hands to a writer: rows, or a request to be told when all its rows are in
 // the database, or both.
 type delivery struct {
 	analysis *Analysis
-	rows     *block
+	rows     *blocks.Block
 	release  func()          // gives rows back; may be nil
 	flushed  chan<- struct{} // closed when nothing of the analysis is outstanding; its error is in the analysis
 }
@@ -27,7 +28,7 @@ type writer struct {
 	table    string // with its database
 	queue    chan delivery
 	done     chan struct{}
-	batch    *block
+	batch    *blocks.Block
 	members  map[*Analysis]struct{} // with rows in the batch
 	waiting  []chan<- struct{}
 	dial     func(context.Context) (*ch.Client, error)
@@ -40,7 +41,7 @@ type writer struct {
 // queueLength is how many blocks may wait for a writer.
 const queueLength = 16
 
-func newWriter(table string, batch *block, config Config, dial func(context.Context) (*ch.Client, error)) *writer {
+func newWriter(table string, batch *blocks.Block, config Config, dial func(context.Context) (*ch.Client, error)) *writer {
 	return &writer{
 		table:    table,
 		queue:    make(chan delivery, queueLength),
@@ -69,14 +70,14 @@ func (w *writer) run(ctx context.Context) {
 		case <-timer.C:
 			w.insert(ctx)
 		case d := <-w.queue:
-			fresh := w.batch.rows() == 0
+			fresh := w.batch.Rows() == 0
 			w.take(d)
 			w.takeWaiting()
 			switch {
-			case len(w.waiting) > 0, w.batch.rows() >= w.maxRows:
+			case len(w.waiting) > 0, w.batch.Rows() >= w.maxRows:
 				w.insert(ctx)
 				timer.Stop()
-			case fresh && w.batch.rows() > 0:
+			case fresh && w.batch.Rows() > 0:
 				timer.Reset(w.maxAge)
 			}
 		}
@@ -86,7 +87,7 @@ func (w *writer) run(ctx context.Context) {
 // takeWaiting empties the queue as far as the batch has room, so that analyses which end together share
 // an insert.
 func (w *writer) takeWaiting() {
-	for w.batch.rows() < w.maxRows {
+	for w.batch.Rows() < w.maxRows {
 		select {
 		case d := <-w.queue:
 			w.take(d)
@@ -99,7 +100,7 @@ func (w *writer) takeWaiting() {
 func (w *writer) take(d delivery) {
 	if d.rows != nil {
 		if !d.analysis.isOver() {
-			w.batch.appendFrom(d.rows, d.analysis.id)
+			w.batch.AppendFrom(d.rows, d.analysis.id)
 			w.members[d.analysis] = struct{}{}
 		}
 		if d.release != nil {
@@ -114,16 +115,16 @@ func (w *writer) take(d delivery) {
 // insert writes the batch, with one deduplication token over all tries: an insert whose answer was lost is
 // not doubled by the next one.
 func (w *writer) insert(ctx context.Context) {
-	if w.batch.rows() > 0 {
+	if w.batch.Rows() > 0 {
 		token := uuid.NewString()
 		err := persist(ctx, w.patience, func() error { return w.try(ctx, token) })
 		if err != nil {
-			err = fmt.Errorf("insert %d rows into %s: %w", w.batch.rows(), w.table, err)
+			err = fmt.Errorf("insert %d rows into %s: %w", w.batch.Rows(), w.table, err)
 			for analysis := range w.members {
 				analysis.fail(err)
 			}
 		}
-		w.batch.reset()
+		w.batch.Reset()
 		clear(w.members)
 	}
 	for _, flushed := range w.waiting {
@@ -140,7 +141,7 @@ func (w *writer) try(ctx context.Context, token string) error {
 		}
 		w.client = client
 	}
-	input, names := w.batch.input()
+	input, names := w.batch.Input()
 	err := w.client.Do(ctx, ch.Query{
 		Body:  "INSERT INTO " + w.table + " (" + names + ") VALUES",
 		Input: input,
@@ -198,21 +199,18 @@ func (w *writer) flush(ctx context.Context, analysis *Analysis) error {
 }
 
 // packetBlocks lends blocks of packets to analyses.
-var packetBlocks = sync.Pool{New: func() any { return newPacketBlock() }}
+var packetBlocks = sync.Pool{New: func() any { return blocks.NewPacketBlock() }}
 
-func takePacketBlock() *packetBlock {
-	if b, ok := packetBlocks.Get().(*packetBlock); ok {
+func takePacketBlock() *blocks.PacketBlock {
+	if b, ok := packetBlocks.Get().(*blocks.PacketBlock); ok {
 		return b
 	}
-	return newPacketBlock()
+	return blocks.NewPacketBlock()
 }
 
-func giveBack(b *packetBlock) func() {
+func giveBack(b *blocks.PacketBlock) func() {
 	return func() {
-		b.reset()
+		b.Reset()
 		packetBlocks.Put(b)
 	}
 }
-
-// identifier quotes a name for SQL.
-func identifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

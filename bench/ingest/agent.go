@@ -19,16 +19,17 @@ import (
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/flow"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/embedded"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
 // agent is an agent's shipper, with a spool in memory: the disks of a thousand hosts are not what is measured.
 type agent struct {
 	id      uuid.UUID
-	shipper *store.Shipper
-	reports [][]store.AgentBatch
+	shipper *shipping.Shipper
+	reports [][]shipping.AgentBatch
 	phase   time.Duration
 
 	mu       sync.Mutex
@@ -47,9 +48,9 @@ func newAgent(n int, o options, begin time.Time, reports int) *agent {
 	a := &agent{id: uuid.New(), wake: make(chan struct{}, 1), phase: time.Duration(n) * time.Second / time.Duration(o.agents)}
 	host := fmt.Sprintf("node%04d", n)
 	for second := range reports {
-		span := store.AgentSpan{Agent: a.id, Host: host, Interface: "eth0", Start: begin.Add(time.Duration(second) * time.Second)}
+		span := shipping.AgentSpan{Agent: a.id, Host: host, Interface: "eth0", Start: begin.Add(time.Duration(second) * time.Second)}
 		span.End = span.Start.Add(time.Second)
-		flows := store.NewAgentFlows()
+		flows := shipping.NewAgentFlows()
 		for i := range o.flows {
 			r := flow.Record{
 				ID: flow.ID(n*1000 + i), ConnectionID: flow.ID(n*1000 + i), HasTime: true, FirstTime: span.Start.UnixNano(), LastTime: span.End.UnixNano() - 1,
@@ -59,8 +60,8 @@ func newAgent(n int, o options, begin time.Time, reports int) *agent {
 			}
 			flows.Append(&r)
 		}
-		account := store.AgentInterval{AgentSpan: span, Run: a.id, Tier: "af_packet", Up: true, SourceIn: 1, SourceOut: 1, Drops: map[string]uint64{"decode: not RDMA": 1}, FlowRows: uint64(o.flows), SpooledRows: uint64(o.flows)}
-		beat := store.AgentHeartbeat{Agent: a.id, Time: span.End, Run: a.id, Host: host, Version: "v1", Kernel: "6.1", Interval: time.Second, Interfaces: []store.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}}}
+		account := shipping.AgentInterval{AgentSpan: span, Run: a.id, Tier: "af_packet", Up: true, SourceIn: 1, SourceOut: 1, Drops: map[string]uint64{"decode: not RDMA": 1}, FlowRows: uint64(o.flows), SpooledRows: uint64(o.flows)}
+		beat := shipping.AgentHeartbeat{Agent: a.id, Time: span.End, Run: a.id, Host: host, Version: "v1", Kernel: "6.1", Interval: time.Second, Interfaces: []shipping.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true}}}
 		a.reports = append(a.reports, append(flows.Batches(span), account.Batch(), beat.Batch()))
 	}
 	return a
@@ -220,12 +221,12 @@ func (s *service) stop() {
 }
 
 // target is where agents ship to.
-func (s *service) target(direct bool, database *embedded.Server) store.ShipperConfig {
+func (s *service) target(direct bool, database *embedded.Server) shipping.ShipperConfig {
 	if !direct {
-		return store.ShipperConfig{Server: &store.ServerTarget{URL: s.url, Token: token}}
+		return shipping.ShipperConfig{Server: &shipping.ServerTarget{URL: s.url, Token: token}}
 	}
 	user, password := database.Credentials()
-	return store.ShipperConfig{Address: database.Address(), Account: store.Account{User: user, Password: password}}
+	return shipping.ShipperConfig{Address: database.Address(), Account: access.Account{User: user, Password: password}}
 }
 
 // watch counts the events of the live view of all agents.

@@ -18,8 +18,8 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rocelens/rocelens/store"
 	"github.com/rocelens/rocelens/store/embedded"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 const token = "a token of the benchmark's own"
@@ -79,7 +79,7 @@ func bench(ctx context.Context, o options) (err error) {
 	group, work := errgroup.WithContext(work)
 	start := time.Now()
 	for _, a := range agents {
-		shipper, err := store.NewShipper(s.target(o.direct, database), a)
+		shipper, err := shipping.NewShipper(s.target(o.direct, database), a)
 		if err != nil {
 			end()
 			return errors.Join(err, group.Wait())

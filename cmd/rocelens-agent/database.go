@@ -9,7 +9,8 @@ import (
 	"net"
 	"os"
 
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // databaseFlags say which ClickHouse rows go to.
@@ -23,12 +24,12 @@ type databaseFlags struct {
 }
 
 // shipper is the configuration that the flags ask for; an address is not needed.
-func (f *databaseFlags) shipper(logger *slog.Logger) (store.ShipperConfig, error) {
-	c := store.ShipperConfig{
+func (f *databaseFlags) shipper(logger *slog.Logger) (shipping.ShipperConfig, error) {
+	c := shipping.ShipperConfig{
 		Address: f.ClickHouse, Database: f.ClickHouseDatabase, Logger: logger,
-		Account: store.Account{User: f.ClickHouseUser, Password: f.ClickHousePassword},
+		Account: access.Account{User: f.ClickHouseUser, Password: f.ClickHousePassword},
 	}
-	if !store.ValidDatabase(f.ClickHouseDatabase) {
+	if !access.ValidDatabase(f.ClickHouseDatabase) {
 		return c, fmt.Errorf("--clickhouse-database %q is no name for a database: letters, digits and underscores are", f.ClickHouseDatabase)
 	}
 	host, _, err := net.SplitHostPort(f.ClickHouse)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/embedded"
 )
 
@@ -61,8 +62,8 @@ func startDatabase(ctx context.Context, options embedded.Options) (*embedded.Ser
 	user, password := server.Credentials()
 	reader, readerPassword := server.ReaderCredentials()
 	s, err := store.Open(ctx, store.Config{
-		Address: server.Address(), HTTPAddress: server.HTTPAddress(), Account: store.Account{User: user, Password: password},
-		Reader: store.Account{User: reader, Password: readerPassword}, Database: "rocelens",
+		Address: server.Address(), HTTPAddress: server.HTTPAddress(), Account: access.Account{User: user, Password: password},
+		Reader: access.Account{User: reader, Password: readerPassword}, Database: "rocelens",
 	})
 	if err == nil {
 		err = s.Close()

@@ -22,7 +22,7 @@ import (
 
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/flight"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/ship"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // flightFlags say what the flight recorder keeps, and when it writes.
@@ -110,7 +110,7 @@ func (c *runCommand) hub(agent *ship.Agent, logger *slog.Logger) (*flight.Hub, e
 	}
 	if agent != nil {
 		o.Row = func(r *flight.Row) {
-			t := store.AgentTrigger{
+			t := shipping.AgentTrigger{
 				Event: r.ID, Time: r.Time, Kind: string(r.Kind), Rule: r.Rule, Connection: r.Connection, Sentence: r.Sentence,
 				Fate: int8(r.Fate), Why: r.Why, Record: r.Record, Packets: r.Packets, Capture: r.Capture,
 			}

@@ -16,7 +16,8 @@ import (
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/ship"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
 	"github.com/rocelens/rocelens/flow"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
@@ -73,7 +74,7 @@ func TestLedgerHoldsThoughRowsAreLost(t *testing.T) {
 			user, password := db.Credentials()
 			agent, err := ship.Open(ship.Options{
 				Directory: state, SpoolBytes: test.spoolBytes, Host: "node7", Interval: time.Second, Interfaces: []string{"eth0"},
-				Shipper: store.ShipperConfig{Address: db.Address(), Database: "rocelens", Account: store.Account{User: user, Password: password}, FirstDelay: time.Millisecond, LastDelay: 20 * time.Millisecond},
+				Shipper: shipping.ShipperConfig{Address: db.Address(), Database: "rocelens", Account: access.Account{User: user, Password: password}, FirstDelay: time.Millisecond, LastDelay: 20 * time.Millisecond},
 				Logger:  slog.New(slog.DiscardHandler),
 			})
 			require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // serverFlags say which service rows go to where the database must not be reached.
@@ -23,7 +23,7 @@ type serverFlags struct {
 }
 
 // target is where the flags say that rows go.
-func (c *runCommand) target(logger *slog.Logger) (store.ShipperConfig, error) {
+func (c *runCommand) target(logger *slog.Logger) (shipping.ShipperConfig, error) {
 	config, err := c.shipper(logger)
 	if err != nil || c.Server == "" {
 		return config, errors.Join(err, c.unused())
@@ -42,12 +42,12 @@ func (f *serverFlags) unused() error {
 	return nil
 }
 
-func (f *serverFlags) target(logger *slog.Logger) (*store.ServerTarget, error) {
+func (f *serverFlags) target(logger *slog.Logger) (*shipping.ServerTarget, error) {
 	u, err := url.Parse(f.Server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fmt.Errorf("--server %q is not a URL such as https://rocelens.example.net", f.Server)
 	}
-	t := &store.ServerTarget{URL: f.Server, Token: f.ServerToken}
+	t := &shipping.ServerTarget{URL: f.Server, Token: f.ServerToken}
 	if f.TokenFile != "" {
 		if f.ServerToken != "" {
 			return nil, errors.New("--server-token and --server-token-file are both given: leave one out")

@@ -93,18 +93,18 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// shipping shows how shipping goes. It implements prometheus.Collector.
-type shipping struct{ agent *ship.Agent }
+// shipments shows how shipping goes. It implements prometheus.Collector.
+type shipments struct{ agent *ship.Agent }
 
 // Describe implements prometheus.Collector.
-func (shipping) Describe(out chan<- *prometheus.Desc) {
+func (shipments) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{spoolDesc, spoolByte, lagDesc, shippedDesc, refusedDesc, failuresDesc} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (s shipping) Collect(out chan<- prometheus.Metric) {
+func (s shipments) Collect(out chan<- prometheus.Metric) {
 	h := s.agent.Heartbeat(time.Now())
 	gauge := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
 	counter := func(d *prometheus.Desc, n uint64) {
@@ -132,7 +132,7 @@ func listen(ctx context.Context, address string, agent *ship.Agent, all *gauges,
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(all, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if agent != nil {
-		registry.MustRegister(shipping{agent})
+		registry.MustRegister(shipments{agent})
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))

@@ -8,7 +8,7 @@ import (
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/replay"
 	"github.com/rocelens/rocelens/replay/finding"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // Reasons for which a packet of RDMA is not held against the reference.
@@ -40,7 +40,7 @@ type Judge struct {
 	options Options
 	engine  *replay.Engine
 	joined  *analysis.Judging
-	rows    *store.AgentDivergences
+	rows    *shipping.AgentDivergences
 	found   uint64 // in the interval
 	before  replay.Totals
 
@@ -62,7 +62,7 @@ var (
 
 // New is a judge that has seen nothing.
 func New(o Options) *Judge {
-	j := &Judge{options: o, rows: store.NewAgentDivergences()}
+	j := &Judge{options: o, rows: shipping.NewAgentDivergences()}
 	j.engine = replay.New(replay.Config{MaxBytes: o.MaxBytes, MaxWaiting: maxWaiting}, j)
 	j.joined = analysis.NewJudging(j.engine)
 	return j
@@ -134,7 +134,7 @@ func (j *Judge) End(*watch.Interval) error {
 }
 
 // Rows implements ship.Companion.
-func (j *Judge) Rows(span store.AgentSpan, i *store.AgentInterval) []store.AgentBatch {
+func (j *Judge) Rows(span shipping.AgentSpan, i *shipping.AgentInterval) []shipping.AgentBatch {
 	totals := j.engine.Totals()
 	judged := totals.Packets - totals.Copies - (j.before.Packets - j.before.Copies)
 	i.Judged = flow.Count{N: judged, Known: true}

@@ -13,7 +13,7 @@ import (
 	"github.com/rocelens/rocelens/replay/finding"
 	"github.com/rocelens/rocelens/replay/injector"
 	"github.com/rocelens/rocelens/replay/roce/scenario"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // passing hands frames to a judge as a watch does, a microsecond apart from time 1 ms on.
@@ -34,9 +34,9 @@ func passing(t *testing.T, j *judging.Judge, frames [][]byte) {
 	tracker.Flush()
 }
 
-func account(j *judging.Judge, decoded int) (store.AgentInterval, []store.AgentBatch) {
-	i := store.AgentInterval{DecodeOut: uint64(decoded), Drops: map[string]uint64{}}
-	return i, j.Rows(store.AgentSpan{Agent: uuid.UUID{1}}, &i)
+func account(j *judging.Judge, decoded int) (shipping.AgentInterval, []shipping.AgentBatch) {
+	i := shipping.AgentInterval{DecodeOut: uint64(decoded), Drops: map[string]uint64{}}
+	return i, j.Rows(shipping.AgentSpan{Agent: uuid.UUID{1}}, &i)
 }
 
 func frames(t *testing.T) [][]byte {

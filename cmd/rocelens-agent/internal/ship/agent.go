@@ -19,7 +19,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture/portstat"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
@@ -31,7 +31,7 @@ type Options struct {
 	Version    string
 	Interval   time.Duration
 	Interfaces []string
-	Shipper    store.ShipperConfig
+	Shipper    shipping.ShipperConfig
 	Logger     *slog.Logger
 }
 
@@ -42,7 +42,7 @@ type Agent struct {
 	started time.Time
 	kernel  string
 	spool   *spool.Spool
-	shipper *store.Shipper
+	shipper *shipping.Shipper
 	adding  sync.Mutex // held from an interval's first row to its Sync, since a Sync is for all
 
 	mutex     sync.Mutex
@@ -90,7 +90,7 @@ func Open(o Options) (*Agent, error) {
 	if a.id, err = identity(filepath.Join(o.Directory, "agent-id")); err != nil {
 		return nil, errors.Join(err, queue.Close())
 	}
-	if a.shipper, err = store.NewShipper(o.Shipper, queue); err != nil {
+	if a.shipper, err = shipping.NewShipper(o.Shipper, queue); err != nil {
 		return nil, errors.Join(err, queue.Close())
 	}
 	return a, nil
@@ -135,8 +135,8 @@ func (a *Agent) NoteTier(name, tier string) {
 func (a *Agent) Run(ctx context.Context, watching <-chan struct{}, last time.Duration) error {
 	ended := make(chan error, 1)
 	begin := func() context.CancelFunc {
-		shipping, stop := context.WithCancel(ctx)
-		go func() { ended <- a.shipper.Run(shipping) }()
+		sending, stop := context.WithCancel(ctx)
+		go func() { ended <- a.shipper.Run(sending) }()
 		return stop
 	}
 	stop := begin()
@@ -203,9 +203,9 @@ func (a *Agent) beat() {
 }
 
 // Heartbeat is how the agent is.
-func (a *Agent) Heartbeat(now time.Time) store.AgentHeartbeat {
+func (a *Agent) Heartbeat(now time.Time) shipping.AgentHeartbeat {
 	waiting, shipped := a.spool.State(), a.shipper.State()
-	h := store.AgentHeartbeat{
+	h := shipping.AgentHeartbeat{
 		Agent: a.id, Time: now.UTC(), Run: a.run, Started: a.started.UTC(), Host: a.options.Host, Version: a.options.Version,
 		Kernel: a.kernel, Architecture: runtime.GOARCH, Interval: a.lasting(), Problem: a.Problem(now), Drops: map[string]uint64{},
 		SpoolRows: waiting.Units, SpoolBatches: waiting.Records, SpoolBytes: uint64(waiting.Bytes), SpoolLimit: uint64(a.options.SpoolBytes),
@@ -227,7 +227,7 @@ func (a *Agent) Heartbeat(now time.Time) store.AgentHeartbeat {
 	maps.Copy(h.Drops, a.gone)
 	for _, name := range a.options.Interfaces {
 		i := a.latest[name]
-		one := store.AgentInterface{Name: name, Tier: a.tiers[name], Up: i.up}
+		one := shipping.AgentInterface{Name: name, Tier: a.tiers[name], Up: i.up}
 		if ports, read := a.rdma[name]; read {
 			one.RDMA, one.Bypassed = rdmaOf(ports)
 		}

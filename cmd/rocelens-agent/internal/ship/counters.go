@@ -5,7 +5,7 @@ import (
 
 	"github.com/rocelens/rocelens/capture/portstat"
 	"github.com/rocelens/rocelens/flow"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // Counters puts what is counted beside the packets of one interface into the spool. It implements Companion.
@@ -29,18 +29,18 @@ func (a *Agent) note(name string, ports []portstat.RDMA) {
 }
 
 // Rows implements Companion.
-func (c *Counters) Rows(span store.AgentSpan, _ *store.AgentInterval) []store.AgentBatch {
+func (c *Counters) Rows(span shipping.AgentSpan, _ *shipping.AgentInterval) []shipping.AgentBatch {
 	values, ports := c.reader.Read()
 	c.agent.note(span.Interface, ports)
-	rows := make([]store.PortCounter, len(values))
+	rows := make([]shipping.PortCounter, len(values))
 	for i := range values {
 		v := &values[i]
-		rows[i] = store.PortCounter{
+		rows[i] = shipping.PortCounter{
 			Source: uint8(v.Source), Device: v.Device, Port: v.Port, Name: v.Name, Setting: v.Text,
 			Value: flow.Count{N: v.Number, Known: v.HasNumber}, Delta: flow.Count{N: v.Delta, Known: v.HasDelta},
 		}
 	}
-	return store.PortCountersBatch(span, rows)
+	return shipping.PortCountersBatch(span, rows)
 }
 
 // noRDMA stands in the heartbeat for an interface without an RDMA port.

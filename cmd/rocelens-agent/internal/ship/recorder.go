@@ -8,27 +8,27 @@ import (
 
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
 	"github.com/rocelens/rocelens/flow"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
 // Recorder puts what one watch finds into the spool. It implements watch.Sink.
 type Recorder struct {
 	agent      *Agent
-	flows      *store.AgentFlows
+	flows      *shipping.AgentFlows
 	companions []Companion
-	owed       *store.AgentInterval // account of intervals whose row was lost: the next row tells it
+	owed       *shipping.AgentInterval // account of intervals whose row was lost: the next row tells it
 }
 
 // Companion has rows of other tables that belong to the intervals of a watch.
 type Companion interface {
 	// Rows are those of the interval that ends. It may add to its account.
-	Rows(span store.AgentSpan, i *store.AgentInterval) []store.AgentBatch
+	Rows(span shipping.AgentSpan, i *shipping.AgentInterval) []shipping.AgentBatch
 }
 
 // NewRecorder is for one watch of an agent.
 func (a *Agent) NewRecorder(companions ...Companion) *Recorder {
-	return &Recorder{agent: a, flows: store.NewAgentFlows(), companions: companions}
+	return &Recorder{agent: a, flows: shipping.NewAgentFlows(), companions: companions}
 }
 
 // Flow implements watch.Sink.
@@ -36,12 +36,12 @@ func (r *Recorder) Flow(f *flow.Record) { r.flows.Append(f) }
 
 // End implements watch.Sink: the rows of the interval are safe on disk when it returns, or counted as dropped.
 func (r *Recorder) End(i *watch.Interval) error {
-	span := store.AgentSpan{
+	span := shipping.AgentSpan{
 		Agent: r.agent.id, Host: r.agent.options.Host, Interface: i.Interface, Start: i.Start.UTC(), End: i.End.UTC(),
 		Missed: i.Account.Drops[watch.DropRing] + i.Account.Drops[watch.DropTableFull],
 	}
 	account := &i.Account
-	row := store.AgentInterval{
+	row := shipping.AgentInterval{
 		AgentSpan: span, Run: r.agent.run, Tier: i.Tier, Up: i.Up,
 		SourceIn: account.SourceIn, SourceOut: account.SourceOut, SourceHeld: account.SourceHeld,
 		DecodeOut: account.DecodeOut, TrackOut: account.TrackOut, Drops: maps.Clone(account.Drops),
@@ -76,7 +76,7 @@ func (r *Recorder) End(i *watch.Interval) error {
 }
 
 // put adds rows, and counts them when they are safe.
-func (r *Recorder) put(row *store.AgentInterval, b store.AgentBatch) error {
+func (r *Recorder) put(row *shipping.AgentInterval, b shipping.AgentBatch) error {
 	if err := r.add(b, row.End, false); err != nil {
 		r.agent.options.Logger.Error("rows of an interval are lost", slog.String("interface", row.Interface), slog.Uint64("rows", uint64(b.Rows)), slog.Any("cause", err))
 		return err
@@ -89,7 +89,7 @@ func (r *Recorder) put(row *store.AgentInterval, b store.AgentBatch) error {
 }
 
 // include adds the account of an interval before to that of another, which then begins where it began.
-func include(row, before *store.AgentInterval) {
+func include(row, before *shipping.AgentInterval) {
 	row.Start = before.Start
 	row.Missed += before.Missed
 	row.SourceIn += before.SourceIn
@@ -119,7 +119,7 @@ func why(err error) string {
 }
 
 // add has the rows on disk when it returns: what fails is then these rows alone.
-func (r *Recorder) add(b store.AgentBatch, at time.Time, urgent bool) error {
+func (r *Recorder) add(b shipping.AgentBatch, at time.Time, urgent bool) error {
 	if err := r.agent.spool.Add(spool.Entry{Data: b.Data, Units: b.Rows, Time: at.UnixNano(), Urgent: urgent}); err != nil {
 		return err
 	}

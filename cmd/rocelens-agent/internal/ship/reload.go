@@ -5,18 +5,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 // change is what Run is to take over.
 type change struct {
 	interval time.Duration
-	target   store.ShipperConfig
+	target   shipping.ShipperConfig
 }
 
 // Reload takes over other interfaces, another interval and another database, or other credentials for it. Rows that are under
 // way are looked for before they are sent again, as after a start.
-func (a *Agent) Reload(interfaces []string, interval time.Duration, target store.ShipperConfig) {
+func (a *Agent) Reload(interfaces []string, interval time.Duration, target shipping.ShipperConfig) {
 	a.mutex.Lock()
 	for _, name := range a.options.Interfaces {
 		if slices.Contains(interfaces, name) {

@@ -3,7 +3,7 @@ package ship
 import (
 	"time"
 
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
@@ -36,8 +36,8 @@ func (a *Agent) asked() Triggers {
 }
 
 // Trigger ships what has become of an event on an interface. The row is safe on disk when it returns nil.
-func (a *Agent) Trigger(t *store.AgentTrigger, interfaceName string, at time.Time) error {
-	b := t.Batch(store.AgentSpan{Agent: a.id, Host: a.options.Host, Interface: interfaceName, Start: t.Time, End: at.UTC()})
+func (a *Agent) Trigger(t *shipping.AgentTrigger, interfaceName string, at time.Time) error {
+	b := t.Batch(shipping.AgentSpan{Agent: a.id, Host: a.options.Host, Interface: interfaceName, Start: t.Time, End: at.UTC()})
 	a.adding.Lock()
 	defer a.adding.Unlock()
 	if err := a.spool.Add(spool.Entry{Data: b.Data, Units: b.Rows, Time: at.UnixNano(), Urgent: true}); err != nil {

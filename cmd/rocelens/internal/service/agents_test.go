@@ -18,8 +18,9 @@ import (
 	"github.com/rocelens/rocelens/dissector/infiniband"
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/server/api"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/embedded"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
@@ -41,9 +42,9 @@ func address(n byte) (a dissector.Address) {
 }
 
 // report is what it ships of an interval with so many flows, the first of which is the busiest, and a heartbeat.
-func (a *simulated) report(flows int, problem string) []store.AgentBatch {
-	span := store.AgentSpan{Agent: a.id, Host: a.host, Interface: "eth0", Start: a.at.Add(-time.Second), End: a.at}
-	rows := store.NewAgentFlows()
+func (a *simulated) report(flows int, problem string) []shipping.AgentBatch {
+	span := shipping.AgentSpan{Agent: a.id, Host: a.host, Interface: "eth0", Start: a.at.Add(-time.Second), End: a.at}
+	rows := shipping.NewAgentFlows()
 	var packets, bytes uint64
 	for i := range flows {
 		r := flow.Record{
@@ -55,17 +56,17 @@ func (a *simulated) report(flows int, problem string) []store.AgentBatch {
 		rows.Append(&r)
 	}
 	batches := rows.Batches(span)
-	account := store.AgentInterval{
+	account := shipping.AgentInterval{
 		AgentSpan: span, Run: a.run, Tier: "af_packet", Up: true, SourceIn: packets + 7, SourceOut: packets + 5, SourceHeld: 0, DecodeOut: packets,
 		TrackOut: packets, SpoolOut: packets, Drops: map[string]uint64{"source: ring full": 2, "decode: not RDMA": 5}, Bytes: bytes + 500, RDMABytes: bytes,
 		FlowRows: uint64(flows), SpooledRows: uint64(flows),
 	}
-	beat := store.AgentHeartbeat{
+	beat := shipping.AgentHeartbeat{
 		Agent: a.id, Time: a.at, Run: a.run, Started: a.at.Add(-time.Hour), Host: a.host, Version: "v1", Kernel: "6.1", Architecture: "amd64",
-		Interval: time.Second, Interfaces: []store.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true, RDMA: "mlx5_0/1", Bypassed: true}}, Problem: problem,
+		Interval: time.Second, Interfaces: []shipping.AgentInterface{{Name: "eth0", Tier: "af_packet", Up: true, RDMA: "mlx5_0/1", Bypassed: true}}, Problem: problem,
 		PacketsPerSecond: float64(packets), BitsPerSecond: float64(8 * bytes), Drops: map[string]uint64{"source: ring full": 2}, SpoolRows: 3, SpoolLimit: 1 << 30,
 	}
-	batches = append(batches, store.PortCountersBatch(span, []store.PortCounter{
+	batches = append(batches, shipping.PortCountersBatch(span, []shipping.PortCounter{
 		{Source: 1, Device: "mlx5_0", Port: 1, Name: "packet_seq_err", Value: flow.Count{N: 1000, Known: true}, Delta: flow.Count{N: 9, Known: true}},
 		{Source: 4, Device: "mlx5_0", Port: 1, Name: "qos/trust", Setting: "dscp"},
 	})...)
@@ -96,7 +97,7 @@ func newFleet(t *testing.T) *fleet {
 }
 
 // ship brings batches to the database, as an agent does.
-func (r *fleet) ship(t *testing.T, batches ...store.AgentBatch) {
+func (r *fleet) ship(t *testing.T, batches ...shipping.AgentBatch) {
 	t.Helper()
 	from, err := spool.Open(t.TempDir(), spool.Options{})
 	require.NoError(t, err)
@@ -105,7 +106,7 @@ func (r *fleet) ship(t *testing.T, batches ...store.AgentBatch) {
 	}
 	require.NoError(t, from.Sync())
 	user, password := r.database.Credentials()
-	s, err := store.NewShipper(store.ShipperConfig{Address: r.database.Address(), Account: store.Account{User: user, Password: password}, FirstDelay: time.Millisecond}, from)
+	s, err := shipping.NewShipper(shipping.ShipperConfig{Address: r.database.Address(), Account: access.Account{User: user, Password: password}, FirstDelay: time.Millisecond}, from)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

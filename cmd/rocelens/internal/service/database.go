@@ -12,6 +12,7 @@ import (
 
 	"github.com/rocelens/rocelens/server"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/embedded"
 )
 
@@ -30,8 +31,8 @@ func (d *Database) options() (store.Config, error) {
 	}
 	config := store.Config{
 		Address: d.Address, HTTPAddress: d.HTTPAddress, Database: d.Name,
-		Account: store.Account{User: d.User, Password: d.Password},
-		Reader:  store.Account{User: d.Reader, Password: d.ReaderPassword},
+		Account: access.Account{User: d.User, Password: d.Password},
+		Reader:  access.Account{User: d.Reader, Password: d.ReaderPassword},
 	}
 	if d.HTTPAddress != "" {
 		if _, ok := hostOf(d.HTTPAddress); !ok {

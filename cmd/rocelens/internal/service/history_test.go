@@ -12,7 +12,7 @@ import (
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/replay/finding"
 	"github.com/rocelens/rocelens/server/api"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 func spanOf(from, to time.Time) string {
@@ -85,10 +85,10 @@ func testAgentHistory(t *testing.T, s *fleet) {
 func testAgentFindings(t *testing.T, s *fleet) {
 	t.Helper()
 	agent := simulate("findings-a")
-	span := store.AgentSpan{Agent: agent.id, Host: agent.host, Interface: "eth0", Start: agent.at.Add(-time.Second), End: agent.at, Missed: 3}
+	span := shipping.AgentSpan{Agent: agent.id, Host: agent.host, Interface: "eth0", Start: agent.at.Add(-time.Second), End: agent.at, Missed: 3}
 	rule, known := finding.Find("roce.nak-repeated")
 	require.True(t, known)
-	rows := store.NewAgentDivergences()
+	rows := shipping.NewAgentDivergences()
 	for i, verdict := range []finding.Verdict{finding.Diverges, finding.Undetermined, finding.Diverges} {
 		rows.Append(&finding.Finding{
 			Rule: rule, Verdict: verdict, Connection: finding.ConnectionID(7 + i/2), Endpoint: finding.Endpoint{Address: address(2)}, Path: -1,
@@ -96,14 +96,14 @@ func testAgentFindings(t *testing.T, s *fleet) {
 			Expected: "one NAK", Seen: "two NAKs", Sentence: "the responder sent two NAKs for one gap",
 		})
 	}
-	account := store.AgentInterval{AgentSpan: span, Up: true, Judged: flow.Count{N: 90, Known: true}, Divergences: 20, DivergenceRows: 3}
-	event := store.AgentTrigger{Event: uuid.New(), Time: span.Start, Kind: "divergence", Rule: "roce.nak-repeated", Connection: 7, Sentence: "two NAKs for one gap"}
+	account := shipping.AgentInterval{AgentSpan: span, Up: true, Judged: flow.Count{N: 90, Known: true}, Divergences: 20, DivergenceRows: 3}
+	event := shipping.AgentTrigger{Event: uuid.New(), Time: span.Start, Kind: "divergence", Rule: "roce.nak-repeated", Connection: 7, Sentence: "two NAKs for one gap"}
 	first := event.Batch(span)
 	event.Fate, event.Record, event.Packets, event.Capture = 3, "file", 40, uuid.UUID{}
 	capture := s.analysed(t, s.fresh(t, "event.pcap", fixture(t, "sit-nak-all.pcap")).Id)
 	event.Capture = capture.Id
 	span.End = span.End.Add(time.Second)
-	refused := store.AgentTrigger{Event: uuid.New(), Time: span.Start.Add(time.Millisecond), Kind: "signal", Sentence: "SIGUSR1", Fate: 1, Why: "a record is being made"}
+	refused := shipping.AgentTrigger{Event: uuid.New(), Time: span.Start.Add(time.Millisecond), Kind: "signal", Sentence: "SIGUSR1", Fate: 1, Why: "a record is being made"}
 	s.ship(t, append(rows.Batches(account.AgentSpan), account.Batch(), first, event.Batch(span), refused.Batch(span))...)
 	s.ship(t, agent.report(0, "")...)
 

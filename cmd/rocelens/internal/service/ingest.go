@@ -8,6 +8,7 @@ import (
 
 	"github.com/rocelens/rocelens/server"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // ingest implements server.Ingest.
@@ -17,7 +18,7 @@ type ingest struct{ store *store.Ingest }
 func (i ingest) Take(ctx context.Context, body []byte) error {
 	err := i.store.Take(ctx, body)
 	for _, kind := range []struct{ from, to error }{
-		{store.ErrBadFrames, server.ErrBadRequest}, {store.ErrIngestRefused, server.ErrIngestRefused}, {store.ErrIngestAway, server.ErrUnavailable},
+		{wire.ErrBadFrames, server.ErrBadRequest}, {store.ErrIngestRefused, server.ErrIngestRefused}, {store.ErrIngestAway, server.ErrUnavailable},
 	} {
 		if errors.Is(err, kind.from) {
 			return fmt.Errorf("%w: %s", kind.to, strings.TrimPrefix(err.Error(), kind.from.Error()+": "))

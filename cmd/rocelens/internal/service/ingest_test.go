@@ -18,14 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/cmd/rocelens/internal/service"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/shipping"
 	"github.com/rocelens/rocelens/store/spool"
 )
 
 const ingestToken = "0123456789abcdef0123456789abcdef"
 
 // carrying is an agent's shipper that goes by way of a service, and its spool.
-func carrying(t *testing.T, target store.ServerTarget, batches ...store.AgentBatch) (*store.Shipper, *spool.Spool) {
+func carrying(t *testing.T, target shipping.ServerTarget, batches ...shipping.AgentBatch) (*shipping.Shipper, *spool.Spool) {
 	t.Helper()
 	from, err := spool.Open(t.TempDir(), spool.Options{})
 	require.NoError(t, err)
@@ -34,13 +34,13 @@ func carrying(t *testing.T, target store.ServerTarget, batches ...store.AgentBat
 		require.NoError(t, from.Add(spool.Entry{Data: b.Data, Units: b.Rows, Time: 1}))
 	}
 	require.NoError(t, from.Sync())
-	s, err := store.NewShipper(store.ShipperConfig{Server: &target, FirstDelay: time.Millisecond, LastDelay: 50 * time.Millisecond}, from)
+	s, err := shipping.NewShipper(shipping.ShipperConfig{Server: &target, FirstDelay: time.Millisecond, LastDelay: 50 * time.Millisecond}, from)
 	require.NoError(t, err)
 	return s, from
 }
 
 // until ships until nothing waits.
-func until(t *testing.T, s *store.Shipper, from *spool.Spool) {
+func until(t *testing.T, s *shipping.Shipper, from *spool.Spool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -92,7 +92,7 @@ func TestIngest(t *testing.T) {
 	}
 
 	agent := simulate("far")
-	var batches []store.AgentBatch
+	var batches []shipping.AgentBatch
 	for range 5 {
 		batches = append(batches, agent.report(4, "")...)
 	}
@@ -115,7 +115,7 @@ func TestIngest(t *testing.T) {
 	}
 	before := httptest.NewServer(proxy)
 	t.Cleanup(before.Close)
-	sender, from := carrying(t, store.ServerTarget{URL: before.URL, Token: ingestToken}, batches...)
+	sender, from := carrying(t, shipping.ServerTarget{URL: before.URL, Token: ingestToken}, batches...)
 	until(t, sender, from)
 	require.Greater(t, lost, 2)
 	before.Close()
@@ -130,7 +130,7 @@ func TestIngest(t *testing.T) {
 
 	shipsOnAfterAReload(t, s)
 
-	wrong, _ := carrying(t, store.ServerTarget{URL: s.base, Token: strings.Repeat("0", 32)}, agent.report(1, "")...)
+	wrong, _ := carrying(t, shipping.ServerTarget{URL: s.base, Token: strings.Repeat("0", 32)}, agent.report(1, "")...)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- wrong.Run(ctx) }()
@@ -159,7 +159,7 @@ func shipsOnAfterAReload(t *testing.T, s *running) {
 	})
 	t.Cleanup(before.Close)
 	agent := simulate("reloaded")
-	sender, from := carrying(t, store.ServerTarget{URL: before.URL, Token: ingestToken}, agent.report(3, "")...)
+	sender, from := carrying(t, shipping.ServerTarget{URL: before.URL, Token: ingestToken}, agent.report(3, "")...)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- sender.Run(ctx) }()
@@ -170,7 +170,7 @@ func shipsOnAfterAReload(t *testing.T, s *running) {
 		require.NoError(t, from.Add(spool.Entry{Data: b.Data, Units: b.Rows, Time: 2}))
 	}
 	require.NoError(t, from.Sync())
-	require.NoError(t, sender.Retarget(store.ShipperConfig{Server: &store.ServerTarget{URL: s.base, Token: ingestToken}}))
+	require.NoError(t, sender.Retarget(shipping.ShipperConfig{Server: &shipping.ServerTarget{URL: s.base, Token: ingestToken}}))
 	until(t, sender, from)
 	require.Equal(t, [][]any{{6.0, 2.0}}, s.sql(t, "SELECT count(), uniqExact(batch) FROM agent_flows WHERE host = 'reloaded'"))
 	require.Equal(t, [][]any{{2.0}}, s.sql(t, "SELECT count() FROM agent_intervals WHERE host = 'reloaded'"))
@@ -197,11 +197,11 @@ func TestIngestThroughRestarts(t *testing.T) {
 	t.Cleanup(before.Close)
 	agent := simulate("steadfast")
 	const reports, flows = 60, 3
-	var batches []store.AgentBatch
+	var batches []shipping.AgentBatch
 	for range reports {
 		batches = append(batches, agent.report(flows, "")...)
 	}
-	sender, from := carrying(t, store.ServerTarget{URL: before.URL, Token: ingestToken}, batches...)
+	sender, from := carrying(t, shipping.ServerTarget{URL: before.URL, Token: ingestToken}, batches...)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- sender.Run(ctx) }()

@@ -5,12 +5,13 @@ import (
 	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
 	"github.com/rocelens/rocelens/server/api"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // kindOf is what a packet is in the conversation of its connection.
 func kindOf(row *store.Packet) api.PacketKind {
 	switch {
-	case row.NAK == store.NakRNR:
+	case row.NAK == blocks.NakRNR:
 		return api.PacketKindRnr
 	case row.NAK != "":
 		return api.PacketKindNak

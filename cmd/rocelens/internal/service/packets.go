@@ -19,6 +19,7 @@ import (
 	"github.com/rocelens/rocelens/server"
 	"github.com/rocelens/rocelens/server/api"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // packets implements server.Packets. The database says which packets there are and what was found about them; what
@@ -223,7 +224,7 @@ func summaryOf(row *store.Packet, line tree.Line) api.PacketSummary {
 	}
 	switch row.NAK {
 	case "":
-	case store.NakRNR:
+	case blocks.NakRNR:
 		out.Flags = append(out.Flags, api.PacketSummaryFlagsRnr)
 	default:
 		out.Flags = append(out.Flags, api.PacketSummaryFlagsNak)

@@ -10,6 +10,7 @@ import (
 	"github.com/rocelens/rocelens/flow"
 	"github.com/rocelens/rocelens/server/api"
 	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/blocks"
 )
 
 // paths implements server.Paths.
@@ -119,7 +120,7 @@ func pathOf(p *store.Path) api.Path {
 	out := api.Path{
 		FlowId: idOf(flow.ID(p.Flow)), ConnectionId: idOf(flow.ID(p.Connection)),
 		Source: p.Source.String(), Destination: p.Destination.String(), DestinationQp: int64(p.DestinationQP),
-		PathId: int(p.ID), PlaneId: narrow(p.Plane), PlaneChanges: int64(p.PlaneChanges), State: api.PathState(store.PathState(p.State).String()),
+		PathId: int(p.ID), PlaneId: narrow(p.Plane), PlaneChanges: int64(p.PlaneChanges), State: api.PathState(blocks.PathState(p.State).String()),
 		SourcePorts: make([]api.PortUse, 0, len(p.Ports)), RePaths: int64(p.RePaths),
 		FirstTime: utc(p.FirstTime), LastTime: utc(p.LastTime), FirstNumber: int64(p.FirstNumber), LastNumber: int64(p.LastNumber),
 		FirstPsn: wide(p.FirstPSN), LastPsn: wide(p.LastPSN),

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/server"
-	"github.com/rocelens/rocelens/store"
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/embedded"
 	"github.com/rocelens/rocelens/web"
 )
@@ -37,7 +37,7 @@ func Check(config Config) error {
 	if n := len(config.IngestToken); n > 0 && n < minToken {
 		return fmt.Errorf("the token for agents has %d characters: take %d or more, for instance of openssl rand -hex 32", n, minToken)
 	}
-	if name := config.Database.Name; name != "" && !store.ValidDatabase(name) {
+	if name := config.Database.Name; name != "" && !access.ValidDatabase(name) {
 		return fmt.Errorf("--clickhouse-database %s: write letters, digits and underscores", name)
 	}
 	if config.Database.Address != "" {

@@ -1,4 +1,4 @@
-package store
+package shipping
 
 import (
 	"context"
@@ -10,13 +10,11 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/access"
+	"github.com/rocelens/rocelens/store/blocks"
+	"github.com/rocelens/rocelens/store/wire"
 )
-
-// maxTokens is how many tokens an insert may use up.
-const maxTokens = 3
-
-// errRunning says that an earlier insert of the same rows has not ended yet.
-var errRunning = errors.New("an earlier insert of the same rows is still running")
 
 // tableWriter puts batches into one table, one after the other over one connection.
 type tableWriter struct {
@@ -34,41 +32,30 @@ func (w *tableWriter) deliver(ctx context.Context, next shipment) error {
 		if err == nil && done {
 			return s.confirm(next)
 		}
-		if err == nil && taken < maxTokens {
+		if err == nil && taken < wire.MaxTokens {
 			continue // the database knew the token and has not got the rows
 		}
 		if err == nil {
 			s.config.Logger.Error("the database took rows and has not got them: they are given up",
-				slog.String("table", next.table), slog.Int("rows", next.rows))
-			s.refuse(RefusedVanished, uint64(next.rows))
+				slog.String("table", next.Table), slog.Int("rows", next.Rows))
+			s.refuse(RefusedVanished, uint64(next.Rows))
 			return s.end(next)
 		}
-		if partial, ok := errors.AsType[*partialError](err); ok {
+		if partial, ok := errors.AsType[*wire.PartialError](err); ok {
 			s.config.Logger.Error("a part of a batch is stored, the rest is given up", slog.Any("cause", err))
-			s.refuse(RefusedPartial, uint64(next.rows)-partial.stored)
+			s.refuse(RefusedPartial, uint64(next.Rows)-partial.Stored)
 			return s.end(next)
 		}
 		w.disconnect()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s.failed(next.table, err)
+		s.failed(next.Table, err)
 		if err := s.pause(ctx, delay); err != nil {
 			return err
 		}
 		delay = min(2*delay, s.config.LastDelay)
 	}
-}
-
-// partialError says that some rows of a batch are stored, which one insert of one block cannot do.
-type partialError struct {
-	table  string
-	stored uint64
-	rows   int
-}
-
-func (e *partialError) Error() string {
-	return fmt.Sprintf("%d of %d rows of a batch are in %s", e.stored, e.rows, e.table)
 }
 
 // try inserts once, unless the rows are there. It is done when they are; taken counts the inserts that the database
@@ -81,7 +68,7 @@ func (w *tableWriter) try(ctx context.Context, next shipment, taken *int) (done 
 		}
 	}
 	// The newest heartbeat of an agent replaces the others, so they cannot be counted, nor do they harm when they are doubled.
-	countable := next.table != agentsTable
+	countable := next.Table != wire.AgentsTable
 	if w.uncertain && countable {
 		if stored, err := w.stored(ctx, next); stored || err != nil {
 			return stored, err
@@ -109,13 +96,13 @@ func (w *tableWriter) try(ctx context.Context, next shipment, taken *int) (done 
 // insert sends the rows as one block.
 func (w *tableWriter) insert(ctx context.Context, next shipment, taken int) error {
 	id := uuid.UUID(next.record.ID())
-	token := next.agent.String() + "-" + id.String()
+	token := next.Agent.String() + "-" + id.String()
 	if taken > 0 {
 		token += "-" + strconv.Itoa(taken)
 	}
-	input := next.input(id)
+	input := next.Input(id)
 	return w.client.Do(ctx, ch.Query{
-		Body:    "INSERT INTO " + identifier(w.shipper.config.Database) + "." + identifier(next.table) + " (" + columnNames(input) + ") VALUES",
+		Body:    "INSERT INTO " + access.Identifier(w.shipper.config.Database) + "." + access.Identifier(next.Table) + " (" + blocks.ColumnNames(input) + ") VALUES",
 		QueryID: id.String() + "-" + uuid.NewString(),
 		Input:   input,
 		Settings: []ch.Setting{
@@ -132,19 +119,19 @@ func (w *tableWriter) insert(ctx context.Context, next shipment, taken int) erro
 func (w *tableWriter) stored(ctx context.Context, next shipment) (bool, error) {
 	id := uuid.UUID(next.record.ID()).String()
 	running, err := w.count(ctx, "SELECT count() FROM system.processes WHERE startsWith(query_id, '"+id+"')")
-	if code, _ := exceptionCode(err); err != nil && code != codeNoRight {
+	if code, _, _ := access.Answer(err); err != nil && code != access.CodeNoRight {
 		return false, err
 	}
 	if running > 0 {
-		return false, errRunning
+		return false, wire.ErrRunning
 	}
 	found, err := w.count(ctx, fmt.Sprintf("SELECT count() FROM %s.%s WHERE interval_end = fromUnixTimestamp64Nano(toInt64(%d)) AND agent_id = '%s' AND batch = '%s'",
-		identifier(w.shipper.config.Database), identifier(next.table), next.at.UnixNano(), next.agent, id))
+		access.Identifier(w.shipper.config.Database), access.Identifier(next.Table), next.At.UnixNano(), next.Agent, id))
 	switch {
 	case err != nil:
 		return false, err
-	case found != 0 && found != uint64(next.rows):
-		return false, &partialError{next.table, found, next.rows}
+	case found != 0 && found != uint64(next.Rows):
+		return false, &wire.PartialError{Table: next.Table, Stored: found, Rows: next.Rows}
 	}
 	return found != 0, nil
 }

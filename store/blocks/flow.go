@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import (
 	"github.com/ClickHouse/ch-go/proto"
@@ -14,13 +14,13 @@ const (
 	pairingType = "Enum8('none' = 0, 'inferred' = 1, 'datagram' = 2, 'cm' = 3, 'addresses' = 4)"
 )
 
-// flowBlock is rows of the table flows.
-type flowBlock struct {
-	block
+// FlowBlock is rows of the table flows.
+type FlowBlock struct {
+	Block
 
 	id                   uint64s
 	connection           uint64s
-	reverse              nullUint64s
+	reverse              NullUint64s
 	protocol             int8s
 	service              int8s
 	source               ipv6s
@@ -28,27 +28,27 @@ type flowBlock struct {
 	sourceQP             nullUint32s
 	destinationQP        uint32s
 	pairing              int8s
-	serviceID            nullUint64s
+	serviceID            NullUint64s
 	application          names
 	sourceMAC            macs
 	destinationMAC       macs
 	vlan                 nullUint16s
 	dscp                 nullUint8s
 	sourcePort           nullUint16s
-	sourcePorts          nullUint64s
+	sourcePorts          NullUint64s
 	portRewritten        nullUint16s
 	tunnel               names
 	outerSource          nullIPv6s
 	outerDestination     nullIPv6s
-	firstTime            nullInt64s
-	lastTime             nullInt64s
+	firstTime            NullInt64s
+	lastTime             NullInt64s
 	firstNumber          uint64s
 	lastNumber           uint64s
 	packets              uint64s
 	bytes                uint64s
 	payloadBytes         uint64s
-	goodputBytes         nullUint64s
-	messages             nullUint64s
+	goodputBytes         NullUint64s
+	messages             NullUint64s
 	sends                uint64s
 	writes               uint64s
 	readRequests         uint64s
@@ -61,24 +61,24 @@ type flowBlock struct {
 	pathMTU              nullUint32s
 	firstPSN             nullUint32s
 	lastPSN              nullUint32s
-	psnGaps              nullUint64s
-	missingPSNs          nullUint64s
-	missingAcknowledged  nullUint64s
-	retransmitted        nullUint64s
-	retransmittedNAK     nullUint64s
-	retransmittedRNR     nullUint64s
-	retransmittedTimeout nullUint64s
-	outOfOrder           nullUint64s
-	duplicates           nullUint64s
+	psnGaps              NullUint64s
+	missingPSNs          NullUint64s
+	missingAcknowledged  NullUint64s
+	retransmitted        NullUint64s
+	retransmittedNAK     NullUint64s
+	retransmittedRNR     NullUint64s
+	retransmittedTimeout NullUint64s
+	outOfOrder           NullUint64s
+	duplicates           NullUint64s
 	mirrorCopies         uint64s
 	acks                 uint64s
 	naks                 uint64s
 	naksByCode           counters
 	rnrNaks              uint64s
-	rnrTimerMax          nullUint64s
+	rnrTimerMax          NullUint64s
 	cnps                 uint64s
-	ceMarked             nullUint64s
-	ectMarked            nullUint64s
+	ceMarked             NullUint64s
+	ectMarked            NullUint64s
 	icrcGood             uint64s
 	icrcBad              uint64s
 	icrcUndetermined     uint64s
@@ -87,16 +87,17 @@ type flowBlock struct {
 	meta                 metaFlowColumns
 }
 
-func newFlowBlock() *flowBlock {
-	b := &flowBlock{}
+// NewFlowBlock makes an empty block of the table flows.
+func NewFlowBlock() *FlowBlock {
+	b := &FlowBlock{}
 	b.protocol.declared = protocolType
 	b.service.declared = serviceType
 	b.pairing.declared = pairingType
 	b.tunnel.name = layerName
 	b.application.name = applicationName
-	b.firstTime.declared = nullableTimeType
-	b.lastTime.declared = nullableTimeType
-	b.naksByCode.name = nakCodeName
+	b.firstTime.Declared = NullableTimeType
+	b.lastTime.Declared = NullableTimeType
+	b.naksByCode.name = NakCodeName
 	b.fields = []field{
 		{"flow_id", &b.id},
 		{"connection_id", &b.connection},
@@ -169,80 +170,80 @@ func newFlowBlock() *flowBlock {
 	return b
 }
 
-// append adds one flow. Numbers that the record holds wider than the wire are narrowed to the wire's width.
-func (b *flowBlock) append(r *flow.Record) {
+// Append adds one flow. Numbers that the record holds wider than the wire are narrowed to the wire's width.
+func (b *FlowBlock) Append(r *flow.Record) {
 	outer := r.OuterSource != [16]byte{} || r.OuterDestination != [16]byte{}
-	b.id.append(uint64(r.ID))
-	b.connection.append(uint64(r.ConnectionID))
-	b.reverse.append(r.ReverseID != 0, uint64(r.ReverseID))
-	b.protocol.append(int8(r.Key.Protocol))
-	b.service.append(int8(r.Key.Service))
-	b.source.append(proto.IPv6(r.Key.Source))
-	b.destination.append(proto.IPv6(r.Key.Destination))
-	b.sourceQP.append(r.SourceQP.Known, uint32(r.SourceQP.N))
-	b.destinationQP.append(r.Key.DestinationQP)
-	b.pairing.append(int8(r.Pairing))
-	b.serviceID.append(r.ServiceID.Known, r.ServiceID.N)
-	b.application.append(uint8(r.Application))
-	b.sourceMAC.append(r.SourceMAC != [6]byte{} || r.DestinationMAC != [6]byte{}, r.SourceMAC)
-	b.destinationMAC.append(r.SourceMAC != [6]byte{} || r.DestinationMAC != [6]byte{}, r.DestinationMAC)
-	b.vlan.append(r.VLAN.Known, uint16(r.VLAN.N))
-	b.dscp.append(r.DSCP.Known, uint8(r.DSCP.N))
-	b.sourcePort.append(r.SourcePort.Known, uint16(r.SourcePort.N))
-	b.sourcePorts.append(r.SourcePorts.Known, r.SourcePorts.N)
-	b.portRewritten.append(r.PortRewritten.Known, uint16(r.PortRewritten.N))
-	b.tunnel.append(uint8(r.Tunnel))
-	b.outerSource.append(outer, proto.IPv6(r.OuterSource))
-	b.outerDestination.append(outer, proto.IPv6(r.OuterDestination))
-	b.firstTime.append(r.HasTime, r.FirstTime)
-	b.lastTime.append(r.HasTime, r.LastTime)
-	b.firstNumber.append(r.FirstNumber)
-	b.lastNumber.append(r.LastNumber)
-	b.packets.append(r.Packets)
-	b.bytes.append(r.Bytes)
-	b.payloadBytes.append(r.PayloadBytes)
-	b.goodputBytes.append(r.GoodputBytes.Known, r.GoodputBytes.N)
-	b.messages.append(r.Messages.Known, r.Messages.N)
-	b.sends.append(r.Operations.Send)
-	b.writes.append(r.Operations.Write)
-	b.readRequests.append(r.Operations.ReadRequest)
-	b.atomics.append(r.Operations.Atomic)
-	b.readResponses.append(r.Operations.ReadResponse)
-	b.atomicResponses.append(r.Operations.AtomicResponse)
-	b.ackPackets.append(r.Operations.Ack)
-	b.datagrams.append(r.Operations.Datagram)
-	b.otherOperations.append(r.Operations.Other)
-	b.pathMTU.append(r.PathMTU.Known, uint32(r.PathMTU.N))
-	b.firstPSN.append(r.FirstPSN.Known, uint32(r.FirstPSN.N))
-	b.lastPSN.append(r.LastPSN.Known, uint32(r.LastPSN.N))
-	b.psnGaps.append(r.PSNGaps.Known, r.PSNGaps.N)
-	b.missingPSNs.append(r.MissingPSNs.Known, r.MissingPSNs.N)
-	b.missingAcknowledged.append(r.MissingAcknowledged.Known, r.MissingAcknowledged.N)
-	b.retransmitted.append(r.Retransmitted.Known, r.Retransmitted.N)
-	b.retransmittedNAK.append(r.RetransmittedNAK.Known, r.RetransmittedNAK.N)
-	b.retransmittedRNR.append(r.RetransmittedRNR.Known, r.RetransmittedRNR.N)
-	b.retransmittedTimeout.append(r.RetransmittedTimeout.Known, r.RetransmittedTimeout.N)
-	b.outOfOrder.append(r.OutOfOrder.Known, r.OutOfOrder.N)
-	b.duplicates.append(r.Duplicates.Known, r.Duplicates.N)
-	b.mirrorCopies.append(r.MirrorCopies)
-	b.acks.append(r.Acks)
-	b.naks.append(total(r.Naks[:]))
+	b.id.Append(uint64(r.ID))
+	b.connection.Append(uint64(r.ConnectionID))
+	b.reverse.Append(r.ReverseID != 0, uint64(r.ReverseID))
+	b.protocol.Append(int8(r.Key.Protocol))
+	b.service.Append(int8(r.Key.Service))
+	b.source.Append(proto.IPv6(r.Key.Source))
+	b.destination.Append(proto.IPv6(r.Key.Destination))
+	b.sourceQP.Append(r.SourceQP.Known, uint32(r.SourceQP.N))
+	b.destinationQP.Append(r.Key.DestinationQP)
+	b.pairing.Append(int8(r.Pairing))
+	b.serviceID.Append(r.ServiceID.Known, r.ServiceID.N)
+	b.application.Append(uint8(r.Application))
+	b.sourceMAC.Append(r.SourceMAC != [6]byte{} || r.DestinationMAC != [6]byte{}, r.SourceMAC)
+	b.destinationMAC.Append(r.SourceMAC != [6]byte{} || r.DestinationMAC != [6]byte{}, r.DestinationMAC)
+	b.vlan.Append(r.VLAN.Known, uint16(r.VLAN.N))
+	b.dscp.Append(r.DSCP.Known, uint8(r.DSCP.N))
+	b.sourcePort.Append(r.SourcePort.Known, uint16(r.SourcePort.N))
+	b.sourcePorts.Append(r.SourcePorts.Known, r.SourcePorts.N)
+	b.portRewritten.Append(r.PortRewritten.Known, uint16(r.PortRewritten.N))
+	b.tunnel.Append(uint8(r.Tunnel))
+	b.outerSource.Append(outer, proto.IPv6(r.OuterSource))
+	b.outerDestination.Append(outer, proto.IPv6(r.OuterDestination))
+	b.firstTime.Append(r.HasTime, r.FirstTime)
+	b.lastTime.Append(r.HasTime, r.LastTime)
+	b.firstNumber.Append(r.FirstNumber)
+	b.lastNumber.Append(r.LastNumber)
+	b.packets.Append(r.Packets)
+	b.bytes.Append(r.Bytes)
+	b.payloadBytes.Append(r.PayloadBytes)
+	b.goodputBytes.Append(r.GoodputBytes.Known, r.GoodputBytes.N)
+	b.messages.Append(r.Messages.Known, r.Messages.N)
+	b.sends.Append(r.Operations.Send)
+	b.writes.Append(r.Operations.Write)
+	b.readRequests.Append(r.Operations.ReadRequest)
+	b.atomics.Append(r.Operations.Atomic)
+	b.readResponses.Append(r.Operations.ReadResponse)
+	b.atomicResponses.Append(r.Operations.AtomicResponse)
+	b.ackPackets.Append(r.Operations.Ack)
+	b.datagrams.Append(r.Operations.Datagram)
+	b.otherOperations.Append(r.Operations.Other)
+	b.pathMTU.Append(r.PathMTU.Known, uint32(r.PathMTU.N))
+	b.firstPSN.Append(r.FirstPSN.Known, uint32(r.FirstPSN.N))
+	b.lastPSN.Append(r.LastPSN.Known, uint32(r.LastPSN.N))
+	b.psnGaps.Append(r.PSNGaps.Known, r.PSNGaps.N)
+	b.missingPSNs.Append(r.MissingPSNs.Known, r.MissingPSNs.N)
+	b.missingAcknowledged.Append(r.MissingAcknowledged.Known, r.MissingAcknowledged.N)
+	b.retransmitted.Append(r.Retransmitted.Known, r.Retransmitted.N)
+	b.retransmittedNAK.Append(r.RetransmittedNAK.Known, r.RetransmittedNAK.N)
+	b.retransmittedRNR.Append(r.RetransmittedRNR.Known, r.RetransmittedRNR.N)
+	b.retransmittedTimeout.Append(r.RetransmittedTimeout.Known, r.RetransmittedTimeout.N)
+	b.outOfOrder.Append(r.OutOfOrder.Known, r.OutOfOrder.N)
+	b.duplicates.Append(r.Duplicates.Known, r.Duplicates.N)
+	b.mirrorCopies.Append(r.MirrorCopies)
+	b.acks.Append(r.Acks)
+	b.naks.Append(total(r.Naks[:]))
 	naks := [2 * len(r.Naks)]uint64{}
-	copy(naks[nakBase(r.Key.Service):], r.Naks[:])
-	b.naksByCode.append(naks[:])
-	b.rnrNaks.append(r.RNRNaks)
-	b.rnrTimerMax.append(r.RNRNaks != 0, uint64(r.RNRTimerMax))
-	b.cnps.append(r.CNPs)
-	b.ceMarked.append(r.CEMarked.Known, r.CEMarked.N)
-	b.ectMarked.append(r.ECTMarked.Known, r.ECTMarked.N)
-	b.icrcGood.append(r.ICRCGood)
-	b.icrcBad.append(r.ICRCBad)
-	b.icrcUndetermined.append(r.ICRCUndetermined)
-	b.truncated.append(r.Truncated)
-	b.malformed.append(r.Malformed)
+	copy(naks[NakBase(r.Key.Service):], r.Naks[:])
+	b.naksByCode.Append(naks[:])
+	b.rnrNaks.Append(r.RNRNaks)
+	b.rnrTimerMax.Append(r.RNRNaks != 0, uint64(r.RNRTimerMax))
+	b.cnps.Append(r.CNPs)
+	b.ceMarked.Append(r.CEMarked.Known, r.CEMarked.N)
+	b.ectMarked.Append(r.ECTMarked.Known, r.ECTMarked.N)
+	b.icrcGood.Append(r.ICRCGood)
+	b.icrcBad.Append(r.ICRCBad)
+	b.icrcUndetermined.Append(r.ICRCUndetermined)
+	b.truncated.Append(r.Truncated)
+	b.malformed.Append(r.Malformed)
 	if r.MetaRoCE != nil {
-		b.fillLate(b.rows() - 1)
-		b.meta.append(r.MetaRoCE)
+		b.fillLate(b.Rows() - 1)
+		b.meta.Append(r.MetaRoCE)
 	}
 }
 
@@ -251,14 +252,16 @@ func applicationName(code uint8) string { return mad.Application(code).String() 
 // metaNaks is where the reasons of MetaRoCE's NAKs begin, behind the codes of RoCE's.
 const metaNaks = len(flow.Record{}.Naks)
 
-func nakBase(s infiniband.Service) int {
+// NakBase is where the codes of a service begin among those of all.
+func NakBase(s infiniband.Service) int {
 	if s == flow.ServiceMetaRoCE {
 		return metaNaks
 	}
 	return 0
 }
 
-func nakCodeName(code uint8) string {
+// NakCodeName is how a code is called in the column naks.
+func NakCodeName(code uint8) string {
 	if code >= uint8(metaNaks) {
 		return mr0.NAKReason(code - uint8(metaNaks)).String()
 	}

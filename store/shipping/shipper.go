@@ -1,4 +1,4 @@
-package store
+package shipping
 
 import (
 	"context"
@@ -14,14 +14,16 @@ import (
 
 	"github.com/ClickHouse/ch-go"
 
+	"github.com/rocelens/rocelens/store/access"
 	"github.com/rocelens/rocelens/store/spool"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // ShipperConfig says where rows of an agent go.
 type ShipperConfig struct {
 	Address  string // host:port of the native protocol
 	TLS      *tls.Config
-	Account  Account
+	Account  access.Account
 	Database string // "rocelens"
 	// Server is a service that stores the rows in place of all that.
 	Server *ServerTarget
@@ -42,7 +44,7 @@ func (c ShipperConfig) withDefaults() (ShipperConfig, error) {
 	if c.Database == "" {
 		c.Database = "rocelens"
 	}
-	if !ValidDatabase(c.Database) {
+	if !access.ValidDatabase(c.Database) {
 		return c, fmt.Errorf("%q is no name for the database: letters, digits and underscores are", c.Database)
 	}
 	if c.Account.User == "" {
@@ -140,7 +142,7 @@ const tableQueue = 4
 
 // shipment is a batch on its way.
 type shipment struct {
-	*batch
+	*wire.Batch
 	record spool.Record
 }
 
@@ -165,7 +167,7 @@ func (s *Shipper) Run(ctx context.Context) error {
 		if err != nil {
 			return ended(ctx, err)
 		}
-		b, err := decodeBatch(record.Data)
+		b, err := wire.Decode(record.Data)
 		if err != nil {
 			s.config.Logger.Error("a batch in the spool cannot be read and is given up", slog.Uint64("batch", record.Sequence), slog.Any("cause", err))
 			s.refuse(RefusedUnreadable, max(1, uint64(record.Units)))
@@ -174,10 +176,10 @@ func (s *Shipper) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		queue := queues[b.table]
+		queue := queues[b.Table]
 		if queue == nil {
 			queue = make(chan shipment, tableQueue)
-			queues[b.table] = queue
+			queues[b.Table] = queue
 			w := &tableWriter{shipper: s, uncertain: true}
 			writers.Go(func() {
 				defer w.disconnect()
@@ -220,14 +222,14 @@ func (s *Shipper) dial(ctx context.Context) (*ch.Client, error) {
 // confirm notes that a batch has arrived.
 func (s *Shipper) confirm(next shipment) error {
 	s.mu.Lock()
-	s.state.ConfirmedRows[next.table] += uint64(next.rows)
+	s.state.ConfirmedRows[next.Table] += uint64(next.Rows)
 	s.state.ConfirmedBatches++
 	s.state.LastConfirmed = time.Now()
-	was, troubled := s.troubles[next.table]
-	delete(s.troubles, next.table)
+	was, troubled := s.troubles[next.Table]
+	delete(s.troubles, next.Table)
 	s.mu.Unlock()
 	if troubled {
-		s.config.Logger.Info("rows arrive again", slog.String("table", next.table), slog.Duration("after", time.Since(was.since)))
+		s.config.Logger.Info("rows arrive again", slog.String("table", next.Table), slog.Duration("after", time.Since(was.since)))
 	}
 	return s.end(next)
 }
@@ -264,27 +266,19 @@ func (s *Shipper) failed(table string, err error) {
 	}
 }
 
-// Codes of ClickHouse's errors that mean that the tables are not there, or not as this release knows them.
-const (
-	codeNoColumn   = 16
-	codeNoTable    = 60
-	codeNoDatabase = 81
-	codeNoRight    = 497
-)
-
 // explain is one sentence for the person who runs the agent.
 func (s *Shipper) explain(table string, err error) string {
-	code, words, answered := Refusal(err)
+	code, words, answered := access.Answer(err)
 	where := "the database " + s.config.Database + " at " + s.config.Address
 	switch {
-	case errors.Is(err, errRunning), s.config.Server != nil:
+	case errors.Is(err, wire.ErrRunning), s.config.Server != nil:
 		return err.Error()
 	case !answered:
 		return fmt.Sprintf("ClickHouse at %s does not answer: %v", s.config.Address, err)
-	case code == codeNoColumn, code == codeNoTable, code == codeNoDatabase:
+	case code == access.CodeNoColumn, code == access.CodeNoTable, code == access.CodeNoDatabase:
 		return fmt.Sprintf("%s has not got the table %s as this agent writes it: bring it up to date with rocelens migrate, or start rocelens serve, of this release or a later one",
 			where, table)
-	case code == codeNoRight:
+	case code == access.CodeNoRight:
 		return fmt.Sprintf("the user %s may not write to %s: GRANT INSERT, SELECT ON %s.* TO %s", s.config.Account.User, where, s.config.Database, s.config.Account.User)
 	}
 	return fmt.Sprintf("%s refuses rows for %s: %s (code %d)", where, table, words, code)

@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import (
 	"encoding/hex"
@@ -11,10 +11,10 @@ import (
 
 // column is one column of a block that is being filled. Its rows can be moved into another of its kind.
 type column interface {
-	rows() int
-	appendFrom(other column)
-	reset()
-	input() proto.ColInput
+	Rows() int
+	AppendFrom(other column)
+	Reset()
+	Input() proto.ColInput
 }
 
 // lateColumn is a column that may lack the last of its rows until they are asked for.
@@ -32,17 +32,17 @@ type values[S ~[]E, E any, P interface {
 	declared proto.ColumnType // for types whose name says more than ch-go's, such as an Enum8; or empty
 }
 
-func (c *values[S, E, P]) append(v E) { c.data = append(c.data, v) }
-func (c *values[S, E, P]) rows() int  { return len(c.data) }
-func (c *values[S, E, P]) reset()     { c.data = c.data[:0] }
+func (c *values[S, E, P]) Append(v E) { c.data = append(c.data, v) }
+func (c *values[S, E, P]) Rows() int  { return len(c.data) }
+func (c *values[S, E, P]) Reset()     { c.data = c.data[:0] }
 
-func (c *values[S, E, P]) appendFrom(other column) {
+func (c *values[S, E, P]) AppendFrom(other column) {
 	if o, ok := other.(*values[S, E, P]); ok {
 		c.data = append(c.data, o.data...)
 	}
 }
 
-func (c *values[S, E, P]) input() proto.ColInput {
+func (c *values[S, E, P]) Input() proto.ColInput {
 	if c.declared != "" {
 		return proto.Alias(P(&c.data), c.declared)
 	}
@@ -56,11 +56,11 @@ type nullable[S ~[]E, E any, P interface {
 }] struct {
 	nulls    proto.ColUInt8
 	data     S
-	declared proto.ColumnType
+	Declared proto.ColumnType
 }
 
-// append adds v, or NULL when known does not hold.
-func (c *nullable[S, E, P]) append(known bool, v E) {
+// Append adds v, or NULL when known does not hold.
+func (c *nullable[S, E, P]) Append(known bool, v E) {
 	if known {
 		c.nulls = append(c.nulls, 0)
 		c.data = append(c.data, v)
@@ -71,28 +71,28 @@ func (c *nullable[S, E, P]) append(known bool, v E) {
 	c.data = append(c.data, zero)
 }
 
-func (c *nullable[S, E, P]) rows() int { return len(c.data) }
+func (c *nullable[S, E, P]) Rows() int { return len(c.data) }
 
 func (c *nullable[S, E, P]) pad(rows int) {
 	var zero E
 	for len(c.data) < rows {
-		c.append(false, zero)
+		c.Append(false, zero)
 	}
 }
 
-func (c *nullable[S, E, P]) reset() { c.nulls, c.data = c.nulls[:0], c.data[:0] }
+func (c *nullable[S, E, P]) Reset() { c.nulls, c.data = c.nulls[:0], c.data[:0] }
 
-func (c *nullable[S, E, P]) appendFrom(other column) {
+func (c *nullable[S, E, P]) AppendFrom(other column) {
 	if o, ok := other.(*nullable[S, E, P]); ok {
 		c.nulls = append(c.nulls, o.nulls...)
 		c.data = append(c.data, o.data...)
 	}
 }
 
-func (c *nullable[S, E, P]) input() proto.ColInput {
+func (c *nullable[S, E, P]) Input() proto.ColInput {
 	col := &proto.ColNullable[E]{Nulls: c.nulls, Values: P(&c.data)}
-	if c.declared != "" {
-		return proto.Alias(col, c.declared)
+	if c.Declared != "" {
+		return proto.Alias(col, c.Declared)
 	}
 	return col
 }
@@ -116,9 +116,11 @@ type (
 	nullUint8s  = nullable[proto.ColUInt8, uint8, *proto.ColUInt8]
 	nullUint16s = nullable[proto.ColUInt16, uint16, *proto.ColUInt16]
 	nullUint32s = nullable[proto.ColUInt32, uint32, *proto.ColUInt32]
-	nullUint64s = nullable[proto.ColUInt64, uint64, *proto.ColUInt64]
-	nullInt64s  = nullable[proto.ColInt64, int64, *proto.ColInt64]
-	nullIPv6s   = nullable[proto.ColIPv6, proto.IPv6, *proto.ColIPv6]
+	// NullUint64s is a column of counts, NULL where one is not known.
+	NullUint64s = nullable[proto.ColUInt64, uint64, *proto.ColUInt64]
+	// NullInt64s is a column of times, NULL where one is not known.
+	NullInt64s = nullable[proto.ColInt64, int64, *proto.ColInt64]
+	nullIPv6s  = nullable[proto.ColIPv6, proto.IPv6, *proto.ColIPv6]
 )
 
 // names is a LowCardinality(String) column that is filled with codes.
@@ -127,24 +129,24 @@ type names struct {
 	name  func(uint8) string
 }
 
-func (c *names) append(code uint8) { c.codes = append(c.codes, code) }
+func (c *names) Append(code uint8) { c.codes = append(c.codes, code) }
 
 func (c *names) pad(rows int) {
 	for len(c.codes) < rows {
 		c.codes = append(c.codes, 0)
 	}
 }
-func (c *names) rows() int { return len(c.codes) }
-func (c *names) reset()    { c.codes = c.codes[:0] }
+func (c *names) Rows() int { return len(c.codes) }
+func (c *names) Reset()    { c.codes = c.codes[:0] }
 
-func (c *names) appendFrom(other column) {
+func (c *names) AppendFrom(other column) {
 	if o, ok := other.(*names); ok {
 		c.codes = append(c.codes, o.codes...)
 	}
 }
 
-// input makes a dictionary of the names that occur; two codes of one name share their entry.
-func (c *names) input() proto.ColInput {
+// Input makes a dictionary of the names that occur; two codes of one name share their entry.
+func (c *names) Input() proto.ColInput {
 	var dictionary proto.ColStr
 	var entries []string
 	var keys [256]uint8
@@ -172,7 +174,7 @@ const macPresent = 1 << 48
 // macs is a LowCardinality(String) column of MAC addresses.
 type macs struct{ data []uint64 }
 
-func (c *macs) append(present bool, mac [6]byte) {
+func (c *macs) Append(present bool, mac [6]byte) {
 	if !present {
 		c.data = append(c.data, 0)
 		return
@@ -181,16 +183,16 @@ func (c *macs) append(present bool, mac [6]byte) {
 		uint64(mac[3])<<16|uint64(mac[4])<<8|uint64(mac[5]))
 }
 
-func (c *macs) rows() int { return len(c.data) }
-func (c *macs) reset()    { c.data = c.data[:0] }
+func (c *macs) Rows() int { return len(c.data) }
+func (c *macs) Reset()    { c.data = c.data[:0] }
 
-func (c *macs) appendFrom(other column) {
+func (c *macs) AppendFrom(other column) {
 	if o, ok := other.(*macs); ok {
 		c.data = append(c.data, o.data...)
 	}
 }
 
-func (c *macs) input() proto.ColInput {
+func (c *macs) Input() proto.ColInput {
 	var dictionary proto.ColStr
 	keys := make(map[uint64]uint32)
 	out := make(proto.ColUInt32, len(c.data))
@@ -234,21 +236,21 @@ type arrays[S ~[]E, E any, P interface {
 	data S
 }
 
-func (c *arrays[S, E, P]) append(list []E) {
+func (c *arrays[S, E, P]) Append(list []E) {
 	c.data = append(c.data, list...)
 	c.ends = append(c.ends, uint64(len(c.data)))
 }
 
-func (c *arrays[S, E, P]) rows() int { return len(c.ends) }
-func (c *arrays[S, E, P]) reset()    { c.ends, c.data = c.ends[:0], c.data[:0] }
+func (c *arrays[S, E, P]) Rows() int { return len(c.ends) }
+func (c *arrays[S, E, P]) Reset()    { c.ends, c.data = c.ends[:0], c.data[:0] }
 
 func (c *arrays[S, E, P]) pad(rows int) {
 	for len(c.ends) < rows {
-		c.append(nil)
+		c.Append(nil)
 	}
 }
 
-func (c *arrays[S, E, P]) appendFrom(other column) {
+func (c *arrays[S, E, P]) AppendFrom(other column) {
 	if o, ok := other.(*arrays[S, E, P]); ok {
 		start := uint64(len(c.data))
 		c.data = append(c.data, o.data...)
@@ -258,44 +260,44 @@ func (c *arrays[S, E, P]) appendFrom(other column) {
 	}
 }
 
-func (c *arrays[S, E, P]) input() proto.ColInput {
+func (c *arrays[S, E, P]) Input() proto.ColInput {
 	return &proto.ColArr[E]{Offsets: c.ends, Data: P(&c.data)}
 }
 
 // timeArrays is an Array(Nullable(DateTime64(9))) column.
 type timeArrays struct {
 	ends  proto.ColUInt64
-	times nullInt64s
+	times NullInt64s
 }
 
-// append adds an array of times in ns, those that are not known as NULL.
-func (c *timeArrays) append(list []flow.Count) {
+// Append adds an array of times in ns, those that are not known as NULL.
+func (c *timeArrays) Append(list []flow.Count) {
 	for _, t := range list {
-		c.times.append(t.Known, int64(t.N))
+		c.times.Append(t.Known, int64(t.N))
 	}
-	c.ends = append(c.ends, uint64(c.times.rows()))
+	c.ends = append(c.ends, uint64(c.times.Rows()))
 }
 
-func (c *timeArrays) rows() int { return len(c.ends) }
+func (c *timeArrays) Rows() int { return len(c.ends) }
 
-func (c *timeArrays) reset() {
+func (c *timeArrays) Reset() {
 	c.ends = c.ends[:0]
-	c.times.reset()
+	c.times.Reset()
 }
 
-func (c *timeArrays) appendFrom(other column) {
+func (c *timeArrays) AppendFrom(other column) {
 	if o, ok := other.(*timeArrays); ok {
-		start := uint64(c.times.rows())
-		c.times.appendFrom(&o.times)
+		start := uint64(c.times.Rows())
+		c.times.AppendFrom(&o.times)
 		for _, end := range o.ends {
 			c.ends = append(c.ends, start+end)
 		}
 	}
 }
 
-func (c *timeArrays) input() proto.ColInput {
+func (c *timeArrays) Input() proto.ColInput {
 	times := &proto.ColNullable[int64]{Nulls: c.times.nulls, Values: &c.times.data}
-	return proto.Alias(&proto.ColArr[proto.Nullable[int64]]{Offsets: c.ends, Data: times}, "Array("+nullableTimeType+")")
+	return proto.Alias(&proto.ColArr[proto.Nullable[int64]]{Offsets: c.ends, Data: times}, "Array("+NullableTimeType+")")
 }
 
 // counters is a Map(LowCardinality(String), UInt64) column that is filled with codes.
@@ -306,8 +308,8 @@ type counters struct {
 	name   func(uint8) string
 }
 
-// append adds the entries that are not 0.
-func (c *counters) append(counts []uint64) {
+// Append adds the entries that are not 0.
+func (c *counters) Append(counts []uint64) {
 	for code, n := range counts {
 		if n != 0 {
 			c.codes = append(c.codes, uint8(code))
@@ -317,10 +319,10 @@ func (c *counters) append(counts []uint64) {
 	c.ends = append(c.ends, uint64(len(c.codes)))
 }
 
-func (c *counters) rows() int { return len(c.ends) }
-func (c *counters) reset()    { c.ends, c.codes, c.counts = c.ends[:0], c.codes[:0], c.counts[:0] }
+func (c *counters) Rows() int { return len(c.ends) }
+func (c *counters) Reset()    { c.ends, c.codes, c.counts = c.ends[:0], c.codes[:0], c.counts[:0] }
 
-func (c *counters) appendFrom(other column) {
+func (c *counters) AppendFrom(other column) {
 	if o, ok := other.(*counters); ok {
 		start := uint64(len(c.codes))
 		c.codes = append(c.codes, o.codes...)
@@ -331,7 +333,7 @@ func (c *counters) appendFrom(other column) {
 	}
 }
 
-func (c *counters) input() proto.ColInput {
+func (c *counters) Input() proto.ColInput {
 	keys := proto.NewLowCardinality(new(proto.ColStr))
 	for _, code := range c.codes {
 		keys.Append(c.name(code))

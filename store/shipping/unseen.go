@@ -1,20 +1,21 @@
-package store
+package shipping
 
 import (
 	"github.com/ClickHouse/ch-go/proto"
 
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // unseenColumns are NULL in rows of which nobody found out so much. What else can be unknown is NULL in the tables of captures,
 // too.
 var unseenColumns = map[string]map[string]flow.Unseen{
-	agentFlowsTable: {
+	wire.AgentFlowsTable: {
 		"first_number": flow.UnseenPackets, "last_number": flow.UnseenPackets, "mirror_copies": flow.UnseenPackets,
 		"connection_requests": flow.UnseenPackets, "streams_seen": flow.UnseenPackets, "untracked_stream_packets": flow.UnseenPackets,
 		"rate_hint_unlimited": flow.UnseenPackets,
 	},
-	agentPathsTable: {
+	wire.AgentPathsTable: {
 		"first_number": flow.UnseenPackets, "last_number": flow.UnseenPackets, "source_ports.first_number": flow.UnseenPackets,
 		"retransmitted_seen": flow.UnseenPackets, "retransmitted_moved": flow.UnseenPackets, "out_of_order": flow.UnseenPackets,
 		"naks": flow.UnseenPackets, "rate_hint_unlimited": flow.UnseenPackets,
@@ -55,7 +56,7 @@ func maskedColumn(data proto.ColInput, nulls proto.ColUInt8) proto.ColInput {
 				each = append(each, nulls[row])
 			}
 		}
-		return &proto.ColArr[proto.Nullable[uint64]]{Offsets: c.Offsets, Data: &proto.ColNullable[uint64]{Nulls: each, Values: c.Data.(*proto.ColUInt64)}}
+		return &proto.ColArr[proto.Nullable[uint64]]{Offsets: c.Offsets, Data: &proto.ColNullable[uint64]{Nulls: each, Values: c.Data}}
 	}
 	return nullableColumn{data, nulls}
 }

@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import "github.com/rocelens/rocelens/flow"
 
@@ -28,20 +28,21 @@ func pathState(p *flow.PathRecord) PathState {
 	}
 }
 
-// pathRow is a row of the table paths before it is stored.
-type pathRow struct {
-	flow *flow.Record
+// PathRow is a row of the table paths before it is stored.
+type PathRow struct {
+	Flow *flow.Record
 	*flow.PathRecord
 }
 
-func newPathBlock() *recordBlock[pathRow] {
-	type row = pathRow
-	b := &recordBlock[row]{}
-	b.inFlow(func(r *row) *flow.Record { return r.flow })
+// NewPathBlock makes an empty block of the table paths.
+func NewPathBlock() *RecordBlock[PathRow] {
+	type row = PathRow
+	b := &RecordBlock[row]{}
+	b.inFlow(func(r *row) *flow.Record { return r.Flow })
 	b.uint8("path_id", func(r *row) uint8 { return r.ID })
 	b.count8("plane_id", func(r *row) flow.Count { return r.Plane })
 	b.uint64("plane_changes", func(r *row) uint64 { return r.PlaneChanges })
-	b.enum("state", pathStateType, func(r *row) int8 { return int8(pathState(r.PathRecord)) })
+	b.Enum("state", pathStateType, func(r *row) int8 { return int8(pathState(r.PathRecord)) })
 	addSourcePorts(b)
 	b.uint64("re_paths", func(r *row) uint64 { return r.RePaths })
 	b.time("first_time", func(r *row) (int64, bool) { return r.FirstTime, r.HasTime })
@@ -55,56 +56,56 @@ func newPathBlock() *recordBlock[pathRow] {
 	b.uint64("payload_bytes", func(r *row) uint64 { return r.PayloadBytes })
 	b.uint64("psn_gaps", func(r *row) uint64 { return r.PSNGaps })
 	b.uint64("missing_psns", func(r *row) uint64 { return r.MissingPSNs })
-	b.count("missing_acknowledged", func(r *row) flow.Count { return r.MissingAcknowledged })
+	b.Count("missing_acknowledged", func(r *row) flow.Count { return r.MissingAcknowledged })
 	b.uint64("retransmitted", func(r *row) uint64 { return r.Retransmitted })
 	b.uint64("retransmitted_seen", func(r *row) uint64 { return r.RetransmittedSeen })
-	b.count("retransmitted_after_gap", func(r *row) flow.Count { return r.RetransmittedGap })
-	b.count("retransmitted_after_rnr", func(r *row) flow.Count { return r.RetransmittedRNR })
+	b.Count("retransmitted_after_gap", func(r *row) flow.Count { return r.RetransmittedGap })
+	b.Count("retransmitted_after_rnr", func(r *row) flow.Count { return r.RetransmittedRNR })
 	b.uint64("retransmitted_moved", func(r *row) uint64 { return r.RetransmittedMoved })
 	b.uint64("out_of_order", func(r *row) uint64 { return r.OutOfOrder })
 	b.uint64("duplicates", func(r *row) uint64 { return r.Duplicates })
 	b.uint64("probes", func(r *row) uint64 { return r.Probes })
-	b.count("first_probe_number", func(r *row) flow.Count { return r.FirstProbe })
-	b.count("last_probe_number", func(r *row) flow.Count { return r.LastProbe })
+	b.Count("first_probe_number", func(r *row) flow.Count { return r.FirstProbe })
+	b.Count("last_probe_number", func(r *row) flow.Count { return r.LastProbe })
 	b.time("first_probe_time", func(r *row) (int64, bool) { return int64(r.FirstProbeTime.N), r.FirstProbeTime.Known })
 	b.uint64("ce_marked", func(r *row) uint64 { return r.CEMarked })
 	b.uint64("ect_marked", func(r *row) uint64 { return r.ECTMarked }) //nolint:misspell // ECN-capable transport
 	b.uint64("naks", func(r *row) uint64 { return r.Naks })
-	b.count("acks", func(r *row) flow.Count { return r.Acks })
-	b.count("received_packets", func(r *row) flow.Count { return r.ReceivedPackets })
-	b.count("received_ce", func(r *row) flow.Count { return r.ReceivedCE })
-	b.count("rate_hint_last_mbps", func(r *row) flow.Count { return r.RateHint.Last })
-	b.count("rate_hint_min_mbps", func(r *row) flow.Count { return r.RateHint.Min })
-	b.count("rate_hint_max_mbps", func(r *row) flow.Count { return r.RateHint.Max })
+	b.Count("acks", func(r *row) flow.Count { return r.Acks })
+	b.Count("received_packets", func(r *row) flow.Count { return r.ReceivedPackets })
+	b.Count("received_ce", func(r *row) flow.Count { return r.ReceivedCE })
+	b.Count("rate_hint_last_mbps", func(r *row) flow.Count { return r.RateHint.Last })
+	b.Count("rate_hint_min_mbps", func(r *row) flow.Count { return r.RateHint.Min })
+	b.Count("rate_hint_max_mbps", func(r *row) flow.Count { return r.RateHint.Max })
 	b.uint64("rate_hint_unlimited", func(r *row) uint64 { return r.RateHint.Unlimited })
 	b.uint64("rtt_samples", func(r *row) uint64 { return r.RTT.Samples })
-	b.count("rtt_smoothed_ns", func(r *row) flow.Count { return r.RTT.Smoothed })
-	b.count("rtt_variation_ns", func(r *row) flow.Count { return r.RTT.Variation })
-	b.count("rtt_min_ns", func(r *row) flow.Count { return r.RTT.Min })
-	b.count("rtt_max_ns", func(r *row) flow.Count { return r.RTT.Max })
-	b.count("in_flight_max", func(r *row) flow.Count { return r.InFlightMax })
-	b.count("in_flight_mean", func(r *row) flow.Count { return r.InFlightMean })
+	b.Count("rtt_smoothed_ns", func(r *row) flow.Count { return r.RTT.Smoothed })
+	b.Count("rtt_variation_ns", func(r *row) flow.Count { return r.RTT.Variation })
+	b.Count("rtt_min_ns", func(r *row) flow.Count { return r.RTT.Min })
+	b.Count("rtt_max_ns", func(r *row) flow.Count { return r.RTT.Max })
+	b.Count("in_flight_max", func(r *row) flow.Count { return r.InFlightMax })
+	b.Count("in_flight_mean", func(r *row) flow.Count { return r.InFlightMean })
 	return b
 }
 
 // addSourcePorts declares the history of source ports, as arrays of equal length.
-func addSourcePorts(b *recordBlock[pathRow]) {
+func addSourcePorts(b *RecordBlock[PathRow]) {
 	ports, packets, numbers, times := &uint16Arrays{}, &uint64Arrays{}, &uint64Arrays{}, &timeArrays{}
-	b.add("source_ports.port", ports, func(r *pathRow) {
-		ports.append(eachPort(r, func(u *flow.PortUse) uint16 { return u.Port }))
+	b.add("source_ports.port", ports, func(r *PathRow) {
+		ports.Append(eachPort(r, func(u *flow.PortUse) uint16 { return u.Port }))
 	})
-	b.add("source_ports.packets", packets, func(r *pathRow) {
-		packets.append(eachPort(r, func(u *flow.PortUse) uint64 { return u.Packets }))
+	b.add("source_ports.packets", packets, func(r *PathRow) {
+		packets.Append(eachPort(r, func(u *flow.PortUse) uint64 { return u.Packets }))
 	})
-	b.add("source_ports.first_number", numbers, func(r *pathRow) {
-		numbers.append(eachPort(r, func(u *flow.PortUse) uint64 { return u.FirstNumber }))
+	b.add("source_ports.first_number", numbers, func(r *PathRow) {
+		numbers.Append(eachPort(r, func(u *flow.PortUse) uint64 { return u.FirstNumber }))
 	})
-	b.add("source_ports.first_time", times, func(r *pathRow) {
-		times.append(eachPort(r, func(u *flow.PortUse) flow.Count { return u.FirstTime }))
+	b.add("source_ports.first_time", times, func(r *PathRow) {
+		times.Append(eachPort(r, func(u *flow.PortUse) flow.Count { return u.FirstTime }))
 	})
 }
 
-func eachPort[T any](r *pathRow, of func(*flow.PortUse) T) []T {
+func eachPort[T any](r *PathRow, of func(*flow.PortUse) T) []T {
 	out := make([]T, len(r.Ports))
 	for i := range r.Ports {
 		out[i] = of(&r.Ports[i])

@@ -1,4 +1,4 @@
-package store
+package shipping
 
 import (
 	"strings"
@@ -8,17 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/flow"
+	"github.com/rocelens/rocelens/store/blocks"
+	"github.com/rocelens/rocelens/store/wire"
 )
-
-// Tables that agents write.
-const (
-	agentsTable         = "agents"
-	agentIntervalsTable = "agent_intervals"
-	agentFlowsTable     = "agent_flows"
-	agentPathsTable     = "agent_paths"
-)
-
-const timeType = "DateTime64(9, 'UTC')"
 
 // AgentSpan is what the rows of one interval of one interface have in common.
 type AgentSpan struct {
@@ -30,38 +22,16 @@ type AgentSpan struct {
 	Missed    uint64 // packets that the capture lost in the interval
 }
 
-// input is the columns of the span, with the same value in each of so many rows.
+// Input is the columns of the span, with the same value in each of so many rows.
 func (s *AgentSpan) input(rows int) proto.Input {
 	return proto.Input{
-		{Name: "agent_id", Data: constant[proto.ColUUID](rows, s.Agent)},
-		{Name: "host", Data: constantName(rows, s.Host)},
-		{Name: "interface", Data: constantName(rows, s.Interface)},
-		{Name: "interval_start", Data: constantTime(rows, s.Start)},
-		{Name: "interval_end", Data: constantTime(rows, s.End)},
-		{Name: "missed", Data: constant[proto.ColUInt64](rows, s.Missed)},
+		{Name: "agent_id", Data: wire.Constant[proto.ColUUID](rows, s.Agent)},
+		{Name: "host", Data: wire.ConstantName(rows, s.Host)},
+		{Name: "interface", Data: wire.ConstantName(rows, s.Interface)},
+		{Name: "interval_start", Data: wire.ConstantTime(rows, s.Start)},
+		{Name: "interval_end", Data: wire.ConstantTime(rows, s.End)},
+		{Name: "missed", Data: wire.Constant[proto.ColUInt64](rows, s.Missed)},
 	}
-}
-
-// constant is a column of equal values.
-func constant[S ~[]E, E any, P interface {
-	*S
-	proto.Column
-}](rows int, value E) P {
-	column := make(S, rows)
-	for i := range column {
-		column[i] = value
-	}
-	return &column
-}
-
-func constantTime(rows int, at time.Time) proto.ColInput {
-	return proto.Alias(constant[proto.ColInt64](rows, at.UnixNano()), timeType)
-}
-
-func constantName(rows int, name string) proto.ColInput {
-	var dictionary proto.ColStr
-	dictionary.Append(name)
-	return &proto.ColLowCardinalityRaw{Index: &dictionary, Key: proto.KeyUInt8, Keys8: make(proto.ColUInt8, rows)}
 }
 
 // AgentBatch is rows of one table as they are put into a spool. All of them arrive, or none.
@@ -77,8 +47,8 @@ const maxAgentRows = 100_000
 
 // AgentFlows collects the flows, and paths, of one interval of one interface.
 type AgentFlows struct {
-	flows       *flowBlock
-	paths       *recordBlock[pathRow]
+	flows       *blocks.FlowBlock
+	paths       *blocks.RecordBlock[blocks.PathRow]
 	packets     uint64 // of the rows at hand
 	flowsUnseen []flow.Unseen
 	pathsUnseen []flow.Unseen
@@ -88,40 +58,40 @@ type AgentFlows struct {
 // fullBlock is rows that have become enough for a batch before the end of the interval.
 type fullBlock struct {
 	table   string
-	block   *block
+	block   *blocks.Block
 	packets uint64
 	unseen  []flow.Unseen // of each row
 }
 
 // NewAgentFlows makes an empty collection.
 func NewAgentFlows() *AgentFlows {
-	return &AgentFlows{flows: newFlowBlock(), paths: newPathBlock()}
+	return &AgentFlows{flows: blocks.NewFlowBlock(), paths: blocks.NewPathBlock()}
 }
 
 // Append adds a flow and its paths. It keeps nothing of r.
 func (a *AgentFlows) Append(r *flow.Record) {
-	a.flows.append(r)
+	a.flows.Append(r)
 	a.flowsUnseen = append(a.flowsUnseen, r.Unseen)
 	a.packets += r.Packets
 	if r.MetaRoCE != nil {
 		for i := range r.MetaRoCE.Paths {
-			a.paths.append(&pathRow{flow: r, PathRecord: &r.MetaRoCE.Paths[i]})
+			a.paths.Append(&blocks.PathRow{Flow: r, PathRecord: &r.MetaRoCE.Paths[i]})
 			a.pathsUnseen = append(a.pathsUnseen, r.MetaRoCE.Paths[i].Unseen)
 		}
 	}
-	if a.flows.rows() >= maxAgentRows || a.paths.rows() >= maxAgentRows {
+	if a.flows.Rows() >= maxAgentRows || a.paths.Rows() >= maxAgentRows {
 		a.finish()
 	}
 }
 
 func (a *AgentFlows) finish() {
-	if a.flows.rows() > 0 {
-		a.full = append(a.full, fullBlock{agentFlowsTable, &a.flows.block, a.packets, a.flowsUnseen})
-		a.flows, a.packets, a.flowsUnseen = newFlowBlock(), 0, nil
+	if a.flows.Rows() > 0 {
+		a.full = append(a.full, fullBlock{wire.AgentFlowsTable, &a.flows.Block, a.packets, a.flowsUnseen})
+		a.flows, a.packets, a.flowsUnseen = blocks.NewFlowBlock(), 0, nil
 	}
-	if a.paths.rows() > 0 {
-		a.full = append(a.full, fullBlock{agentPathsTable, &a.paths.block, 0, a.pathsUnseen})
-		a.paths, a.pathsUnseen = newPathBlock(), nil
+	if a.paths.Rows() > 0 {
+		a.full = append(a.full, fullBlock{wire.AgentPathsTable, &a.paths.Block, 0, a.pathsUnseen})
+		a.paths, a.pathsUnseen = blocks.NewPathBlock(), nil
 	}
 }
 
@@ -131,9 +101,9 @@ func (a *AgentFlows) Batches(span AgentSpan) []AgentBatch {
 	a.finish()
 	batches := make([]AgentBatch, 0, len(a.full))
 	for _, f := range a.full {
-		rows := f.block.rows()
+		rows := f.block.Rows()
 		batches = append(batches, AgentBatch{
-			Data:    encodeBatch(f.table, span.Agent, span.End, append(span.input(rows), differences(masked(f.table, f.block.columns(), f.unseen))...)),
+			Data:    wire.Encode(f.table, span.Agent, span.End, append(span.input(rows), differences(masked(f.table, f.block.Columns(), f.unseen))...)),
 			Rows:    uint32(rows),
 			Packets: f.packets,
 		})
@@ -142,8 +112,8 @@ func (a *AgentFlows) Batches(span AgentSpan) []AgentBatch {
 	return batches
 }
 
-// signedColumns are counts that an interval may take back; see flow.Tracker.Cut.
-var signedColumns = map[string]bool{
+// SignedColumns are counts that an interval may take back; see flow.Tracker.Cut.
+var SignedColumns = map[string]bool{
 	"missing_psns": true, "missing_acknowledged": true, "retransmitted": true, "retransmitted_after_nak": true,
 	"retransmitted_after_rnr": true, "retransmitted_after_timeout": true, "out_of_order": true,
 }
@@ -151,7 +121,7 @@ var signedColumns = map[string]bool{
 // differences says that counts which may be negative are signed. Their bits are that already.
 func differences(input proto.Input) proto.Input {
 	for i := range input {
-		if data := input[i].Data; signedColumns[input[i].Name] {
+		if data := input[i].Data; SignedColumns[input[i].Name] {
 			input[i].Data = signedColumn{data, proto.ColumnType(strings.ReplaceAll(string(data.Type()), "UInt64", "Int64"))}
 		}
 	}
@@ -193,9 +163,9 @@ type AgentInterval struct {
 // Batch is the row for the spool.
 func (i *AgentInterval) Batch() AgentBatch {
 	input := append(i.input(1),
-		proto.InputColumn{Name: "run", Data: constant[proto.ColUUID](1, i.Run)},
-		proto.InputColumn{Name: "tier", Data: constantName(1, i.Tier)},
-		proto.InputColumn{Name: "up", Data: constant[proto.ColUInt8](1, flag(i.Up))},
+		proto.InputColumn{Name: "run", Data: wire.Constant[proto.ColUUID](1, i.Run)},
+		proto.InputColumn{Name: "tier", Data: wire.ConstantName(1, i.Tier)},
+		proto.InputColumn{Name: "up", Data: wire.Constant[proto.ColUInt8](1, flag(i.Up))},
 		proto.InputColumn{Name: "interface_packets", Data: optional(i.InterfacePackets)},
 		proto.InputColumn{Name: "interface_dropped", Data: optional(i.InterfaceDropped)},
 		proto.InputColumn{Name: "drops", Data: counts(i.Drops)},
@@ -216,7 +186,7 @@ func (i *AgentInterval) Batch() AgentBatch {
 		{"divergences", i.Divergences},
 		{"divergence_rows", i.DivergenceRows},
 	})...)
-	return AgentBatch{Data: encodeBatch(agentIntervalsTable, i.Agent, i.End, input), Rows: 1}
+	return AgentBatch{Data: wire.Encode(wire.AgentIntervalsTable, i.Agent, i.End, input), Rows: 1}
 }
 
 // AgentHeartbeat is what an agent says of itself; see the comments of the table agents.
@@ -268,28 +238,28 @@ func (h *AgentHeartbeat) Batch() AgentBatch {
 	var problem, event proto.ColStr
 	problem.Append(h.Problem)
 	event.Append(h.LastTriggerEvent)
-	last := nullInt64s{declared: nullableTimeType}
-	last.append(!h.LastTrigger.IsZero(), h.LastTrigger.UnixNano())
+	last := blocks.NullInt64s{Declared: blocks.NullableTimeType}
+	last.Append(!h.LastTrigger.IsZero(), h.LastTrigger.UnixNano())
 	input := proto.Input{
-		{Name: "agent_id", Data: constant[proto.ColUUID](1, h.Agent)},
-		{Name: "heartbeat", Data: constantTime(1, h.Time)},
-		{Name: "run", Data: constant[proto.ColUUID](1, h.Run)},
-		{Name: "started", Data: constantTime(1, h.Started)},
-		{Name: "host", Data: constantName(1, h.Host)},
-		{Name: "version", Data: constantName(1, h.Version)},
-		{Name: "kernel", Data: constantName(1, h.Kernel)},
-		{Name: "architecture", Data: constantName(1, h.Architecture)},
+		{Name: "agent_id", Data: wire.Constant[proto.ColUUID](1, h.Agent)},
+		{Name: "heartbeat", Data: wire.ConstantTime(1, h.Time)},
+		{Name: "run", Data: wire.Constant[proto.ColUUID](1, h.Run)},
+		{Name: "started", Data: wire.ConstantTime(1, h.Started)},
+		{Name: "host", Data: wire.ConstantName(1, h.Host)},
+		{Name: "version", Data: wire.ConstantName(1, h.Version)},
+		{Name: "kernel", Data: wire.ConstantName(1, h.Kernel)},
+		{Name: "architecture", Data: wire.ConstantName(1, h.Architecture)},
 		{Name: "interfaces", Data: textArray(names)},
 		{Name: "tiers", Data: textArray(tiers)},
 		{Name: "up", Data: arrayOf[uint8](new(proto.ColUInt8), up)},
 		{Name: "rdma", Data: textArray(rdma)},
 		{Name: "bypassed", Data: arrayOf[uint8](new(proto.ColUInt8), bypassed)},
 		{Name: "problem", Data: &problem},
-		{Name: "packets_per_second", Data: constant[proto.ColFloat64](1, h.PacketsPerSecond)},
-		{Name: "rdma_packets_per_second", Data: constant[proto.ColFloat64](1, h.RDMAPacketsPerSecond)},
-		{Name: "bits_per_second", Data: constant[proto.ColFloat64](1, h.BitsPerSecond)},
+		{Name: "packets_per_second", Data: wire.Constant[proto.ColFloat64](1, h.PacketsPerSecond)},
+		{Name: "rdma_packets_per_second", Data: wire.Constant[proto.ColFloat64](1, h.RDMAPacketsPerSecond)},
+		{Name: "bits_per_second", Data: wire.Constant[proto.ColFloat64](1, h.BitsPerSecond)},
 		{Name: "drops", Data: counts(h.Drops)},
-		{Name: "last_trigger", Data: last.input()},
+		{Name: "last_trigger", Data: last.Input()},
 		{Name: "last_trigger_event", Data: &event},
 	}
 	input = append(input, numbers([]number{
@@ -308,7 +278,7 @@ func (h *AgentHeartbeat) Batch() AgentBatch {
 		{"records_waiting", h.RecordsWaiting},
 		{"records_lost", h.RecordsLost},
 	})...)
-	return AgentBatch{Data: encodeBatch(agentsTable, h.Agent, h.Time, input), Rows: 1}
+	return AgentBatch{Data: wire.Encode(wire.AgentsTable, h.Agent, h.Time, input), Rows: 1}
 }
 
 func flag(set bool) uint8 {
@@ -327,15 +297,15 @@ type number struct {
 func numbers(all []number) proto.Input {
 	input := make(proto.Input, 0, len(all))
 	for _, n := range all {
-		input = append(input, proto.InputColumn{Name: n.name, Data: constant[proto.ColUInt64](1, n.value)})
+		input = append(input, proto.InputColumn{Name: n.name, Data: wire.Constant[proto.ColUInt64](1, n.value)})
 	}
 	return input
 }
 
 func optional(c flow.Count) proto.ColInput {
-	var column nullUint64s
-	column.append(c.Known, c.N)
-	return column.input()
+	var column blocks.NullUint64s
+	column.Append(c.Known, c.N)
+	return column.Input()
 }
 
 func arrayOf[E any](data proto.ColumnOf[E], values []E) proto.ColInput {

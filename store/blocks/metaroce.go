@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import (
 	"github.com/rocelens/rocelens/dissector"
@@ -31,7 +31,7 @@ type metaColumns struct {
 	packetCount   nullUint32s
 	refusedPSN    nullUint32s
 	inFlight      nullUint32s
-	rtt           nullUint64s
+	rtt           NullUint64s
 
 	first, last []uint32 // of a SACK's runs, reused
 }
@@ -82,19 +82,19 @@ func ackTriggerName(code uint8) string {
 }
 
 // appendMetaRoCE fills all columns behind the network layer but the ICRC's.
-func (b *packetBlock) appendMetaRoCE(p *dissector.Packet, ack flow.AckObservation) {
+func (b *PacketBlock) appendMetaRoCE(p *dissector.Packet, ack flow.AckObservation) {
 	m := &p.MetaRoCE.MR0
-	b.fillLate(b.rows() - 1)
+	b.fillLate(b.Rows() - 1)
 	b.appendNoBase()
 	has := m.Has&mr0.HasCH != 0
 	h := &m.CH
-	b.partitionKey.append(has, h.PartitionKey)
-	b.destinationQP.append(has, h.DestConnID)
-	b.ackRequest.append(has, h.Flags&mr0.FlagAR != 0)
-	b.solicited.append(has, h.Flags&mr0.FlagSE != 0)
+	b.partitionKey.Append(has, h.PartitionKey)
+	b.destinationQP.Append(has, h.DestConnID)
+	b.ackRequest.Append(has, h.Flags&mr0.FlagAR != 0)
+	b.solicited.Append(has, h.Flags&mr0.FlagSE != 0)
 	sequenced := has && h.Type.Sequenced()
-	b.psn.append(sequenced, h.PSN)
-	b.payloadLength.append(has, h.PayloadLength)
+	b.psn.Append(sequenced, h.PSN)
+	b.payloadLength.Append(has, h.PayloadLength)
 	b.appendMetaConnection(m)
 	b.appendMetaData(m)
 	b.appendMetaAnswer(m)
@@ -104,45 +104,45 @@ func (b *packetBlock) appendMetaRoCE(p *dissector.Packet, ack flow.AckObservatio
 	if has {
 		code = uint8(h.Type) + 1
 	}
-	c.packetType.append(code)
-	c.path.append(has && (sequenced || m.Has&(mr0.HasACKH|mr0.HasNAKH) != 0), h.PathID)
-	c.plane.append(has, h.PlaneID)
-	c.rtx.append(has, h.Flags&mr0.FlagRTX != 0)
-	c.inFlight.append(ack.InFlight.Known, uint32(ack.InFlight.N))
-	c.rtt.append(ack.RTT.Known, ack.RTT.N)
+	c.packetType.Append(code)
+	c.path.Append(has && (sequenced || m.Has&(mr0.HasACKH|mr0.HasNAKH) != 0), h.PathID)
+	c.plane.Append(has, h.PlaneID)
+	c.rtx.Append(has, h.Flags&mr0.FlagRTX != 0)
+	c.inFlight.Append(ack.InFlight.Known, uint32(ack.InFlight.N))
+	c.rtt.Append(ack.RTT.Known, ack.RTT.N)
 }
 
 // appendNoBase fills the columns that RoCE alone has.
-func (b *packetBlock) appendNoBase() {
-	b.opcode.append(false, 0)
-	b.opcodeName.append(false, 0)
-	b.migration.append(false, false)
-	b.padCount.append(false, 0)
-	b.version.append(false, 0)
-	b.fecn.append(false, false)
-	b.becn.append(false, false)
-	b.queueKey.append(false, 0)
-	b.eeContext.append(false, 0)
-	b.xrcSRQ.append(false, 0)
-	b.dmaLength.append(false, 0)
-	b.invalidateKey.append(false, 0)
-	b.syndrome.append(false, 0)
+func (b *PacketBlock) appendNoBase() {
+	b.opcode.Append(false, 0)
+	b.opcodeName.Append(false, 0)
+	b.migration.Append(false, false)
+	b.padCount.Append(false, 0)
+	b.version.Append(false, 0)
+	b.fecn.Append(false, false)
+	b.becn.Append(false, false)
+	b.queueKey.Append(false, 0)
+	b.eeContext.Append(false, 0)
+	b.xrcSRQ.Append(false, 0)
+	b.dmaLength.Append(false, 0)
+	b.invalidateKey.Append(false, 0)
+	b.syndrome.Append(false, 0)
 }
 
 // appendMetaConnection fills source_qp.
-func (b *packetBlock) appendMetaConnection(m *mr0.Packet) {
+func (b *PacketBlock) appendMetaConnection(m *mr0.Packet) {
 	switch {
 	case m.Has&mr0.HasCONN != 0:
-		b.sourceQP.append(true, m.CONN.SourceConnID)
+		b.sourceQP.Append(true, m.CONN.SourceConnID)
 	case m.Has&mr0.HasDISC != 0:
-		b.sourceQP.append(true, m.DISC.SourceConnID)
+		b.sourceQP.Append(true, m.DISC.SourceConnID)
 	default:
-		b.sourceQP.append(false, 0)
+		b.sourceQP.Append(false, 0)
 	}
 }
 
 // appendMetaData fills what packets that carry or ask for data have.
-func (b *packetBlock) appendMetaData(m *mr0.Packet) {
+func (b *PacketBlock) appendMetaData(m *mr0.Packet) {
 	c, data := &b.meta, m.Has&mr0.HasDH != 0
 	refused := m.Has&mr0.HasNAKH != 0
 	stream, msn := m.DH.StreamID, m.DH.MSN
@@ -151,18 +151,18 @@ func (b *packetBlock) appendMetaData(m *mr0.Packet) {
 	}
 	// A PROBE is of no message.
 	message := data && m.CH.Type != mr0.TypeProbe
-	c.stream.append(message || refused, stream)
-	b.msn.append(message || refused, msn)
-	c.messageOffset.append(message, m.DH.MessageOffset)
-	c.messageLength.append(message, m.DH.MessageLength)
-	c.timestamp.append(data, m.DH.Timestamp)
-	c.receiveIndex.append(m.Has&mr0.HasSETH != 0, m.SETH.ReceiveIndex)
+	c.stream.Append(message || refused, stream)
+	b.msn.Append(message || refused, msn)
+	c.messageOffset.Append(message, m.DH.MessageOffset)
+	c.messageLength.Append(message, m.DH.MessageLength)
+	c.timestamp.Append(data, m.DH.Timestamp)
+	c.receiveIndex.Append(m.Has&mr0.HasSETH != 0, m.SETH.ReceiveIndex)
 	read, response := m.Has&mr0.HasRRETH != 0, m.Has&mr0.HasRSETH != 0
 	id := m.RRETH.ReadID
 	if response {
 		id = m.RSETH.ReadID
 	}
-	c.readID.append(read || response, id)
+	c.readID.Append(read || response, id)
 	atomic := m.Has&mr0.HasAETH != 0
 	address, key := m.WETH.VirtualAddress, m.WETH.RKey
 	switch {
@@ -172,16 +172,16 @@ func (b *packetBlock) appendMetaData(m *mr0.Packet) {
 		address, key = m.AETH.VirtualAddress, m.AETH.RKey
 	}
 	placed := read || atomic || m.Has&mr0.HasWETH != 0
-	b.virtualAddress.append(placed, address)
-	b.remoteKey.append(placed, key)
-	b.swapOrAdd.append(atomic, m.AETH.SwapOrAdd)
-	b.compare.append(atomic, m.AETH.Compare)
-	b.original.append(m.Has&mr0.HasARETH != 0, m.ARETH.OriginalValue)
-	b.immediate.append(m.Has&mr0.HasIMMH != 0, m.IMMH.Immediate)
+	b.virtualAddress.Append(placed, address)
+	b.remoteKey.Append(placed, key)
+	b.swapOrAdd.Append(atomic, m.AETH.SwapOrAdd)
+	b.compare.Append(atomic, m.AETH.Compare)
+	b.original.Append(m.Has&mr0.HasARETH != 0, m.ARETH.OriginalValue)
+	b.immediate.Append(m.Has&mr0.HasIMMH != 0, m.IMMH.Immediate)
 }
 
 // appendMetaAnswer fills what ACKs and NAKs have.
-func (b *packetBlock) appendMetaAnswer(m *mr0.Packet) {
+func (b *PacketBlock) appendMetaAnswer(m *mr0.Packet) {
 	c, h, ack := &b.meta, &m.ACKH, m.Has&mr0.HasACKH != 0
 	c.first, c.last = c.first[:0], c.last[:0]
 	var trigger uint8
@@ -192,27 +192,27 @@ func (b *packetBlock) appendMetaAnswer(m *mr0.Packet) {
 			c.last = append(c.last, h.CumulativePSN+1+uint32(last))
 		}
 	}
-	c.ackNumber.append(ack, m.CH.PSN)
-	c.ackTrigger.append(trigger)
-	c.cumulative.append(ack, h.CumulativePSN)
-	c.sackFirst.append(c.first)
-	c.sackLast.append(c.last)
-	c.echo.append(ack, h.EchoTimestamp)
-	c.ackDelay.append(ack, h.ACKDelay)
-	c.rateHint.append(ack && h.RateHint != mr0.ACKHRateHintNoLimit, h.RateHint)
-	c.ceCount.append(ack, h.CECount)
-	c.packetCount.append(ack, h.PacketCount)
+	c.ackNumber.Append(ack, m.CH.PSN)
+	c.ackTrigger.Append(trigger)
+	c.cumulative.Append(ack, h.CumulativePSN)
+	c.sackFirst.Append(c.first)
+	c.sackLast.Append(c.last)
+	c.echo.Append(ack, h.EchoTimestamp)
+	c.ackDelay.Append(ack, h.ACKDelay)
+	c.rateHint.Append(ack && h.RateHint != mr0.ACKHRateHintNoLimit, h.RateHint)
+	c.ceCount.Append(ack, h.CECount)
+	c.packetCount.Append(ack, h.PacketCount)
 
 	nak := m.Has&mr0.HasNAKH != 0
 	notReady := nak && m.NAKH.Reason == mr0.NAKReasonReceiverNotReady
-	c.refusedPSN.append(nak, m.NAKH.RefusedPSN)
-	b.rnrTimer.append(notReady, uint64(m.NAKH.RetryAfter))
+	c.refusedPSN.Append(nak, m.NAKH.RefusedPSN)
+	b.rnrTimer.Append(notReady, uint64(m.NAKH.RetryAfter))
 	switch {
 	case notReady:
-		b.nak.append(nakRNR)
+		b.nak.Append(nakRNR)
 	case nak:
-		b.nak.append(nakMetaRoCE + uint8(m.NAKH.Reason))
+		b.nak.Append(nakMetaRoCE + uint8(m.NAKH.Reason))
 	default:
-		b.nak.append(nakNone)
+		b.nak.Append(nakNone)
 	}
 }

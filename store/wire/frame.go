@@ -1,4 +1,4 @@
-package store
+package wire
 
 import (
 	"encoding/binary"
@@ -27,27 +27,28 @@ var ErrBadFrames = errors.New("not what agents send")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frame is a batch on its way to a service.
-type frame struct {
-	id        uuid.UUID
-	uncertain bool
-	data      []byte
+// Frame is a batch on its way to a service.
+type Frame struct {
+	ID        uuid.UUID
+	Uncertain bool
+	Data      []byte
 }
 
-func appendFrame(b []byte, f frame) []byte {
+// AppendFrame adds a frame to the body of a request.
+func AppendFrame(b []byte, f Frame) []byte {
 	from := len(b)
-	b = append(b, f.id[:]...)
+	b = append(b, f.ID[:]...)
 	flags := byte(0)
-	if f.uncertain {
+	if f.Uncertain {
 		flags = flagUncertain
 	}
-	b = binary.LittleEndian.AppendUint32(append(b, flags), uint32(len(f.data)))
-	sum := crc32.Update(crc32.Checksum(b[from:], castagnoli), castagnoli, f.data)
-	return append(binary.LittleEndian.AppendUint32(b, sum), f.data...)
+	b = binary.LittleEndian.AppendUint32(append(b, flags), uint32(len(f.Data)))
+	sum := crc32.Update(crc32.Checksum(b[from:], castagnoli), castagnoli, f.Data)
+	return append(binary.LittleEndian.AppendUint32(b, sum), f.Data...)
 }
 
-// readFrames takes a body apart. Frames share its memory.
-func readFrames(body []byte) (frames []frame, err error) {
+// ReadFrames takes a body apart. Frames share its memory.
+func ReadFrames(body []byte) (frames []Frame, err error) {
 	for len(body) > 0 {
 		if len(frames) == maxFrames {
 			return nil, fmt.Errorf("%w: there are more than %d batches", ErrBadFrames, maxFrames)
@@ -65,7 +66,7 @@ func readFrames(body []byte) (frames []frame, err error) {
 		if sum != binary.LittleEndian.Uint32(head[21:]) || head[16]&^flagUncertain != 0 {
 			return nil, fmt.Errorf("%w: batch %d is damaged", ErrBadFrames, len(frames)+1)
 		}
-		frames = append(frames, frame{id: uuid.UUID(head[:16]), uncertain: head[16]&flagUncertain != 0, data: data})
+		frames = append(frames, Frame{ID: uuid.UUID(head[:16]), Uncertain: head[16]&flagUncertain != 0, Data: data})
 		body = rest[length:]
 	}
 	if len(frames) == 0 {

@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import (
 	"github.com/rocelens/rocelens/dissector/metaroce/mr0"
@@ -11,7 +11,7 @@ type metaFlowColumns struct {
 	handshake  names
 	reject     names
 	disconnect names
-	counts     [len(metaFlowCounts)]nullUint64s
+	counts     [len(metaFlowCounts)]NullUint64s
 }
 
 // metaFlowCount is a column of flows that is a number of MetaRoCE, and where it is in a record that is read again.
@@ -79,10 +79,10 @@ func (c *metaFlowColumns) fields() []lateField {
 	return fields
 }
 
-// append adds what a flow of MetaRoCE has.
-func (c *metaFlowColumns) append(r *flow.MetaRoCERecord) {
-	c.profile.append(1)
-	c.handshake.append(uint8(r.Handshake) + 1)
+// Append adds what a flow of MetaRoCE has.
+func (c *metaFlowColumns) Append(r *flow.MetaRoCERecord) {
+	c.profile.Append(1)
+	c.handshake.Append(uint8(r.Handshake) + 1)
 	var reject, disconnect uint8
 	if r.Handshake == flow.HandshakeRejected {
 		reject = uint8(r.RejectReason) + 1
@@ -90,10 +90,10 @@ func (c *metaFlowColumns) append(r *flow.MetaRoCERecord) {
 	if r.Disconnected {
 		disconnect = uint8(r.DisconnectReason) + 1
 	}
-	c.reject.append(reject)
-	c.disconnect.append(disconnect)
+	c.reject.Append(reject)
+	c.disconnect.Append(disconnect)
 	for i := range c.counts {
 		n := metaFlowCounts[i].count(r)
-		c.counts[i].append(n.Known, n.N)
+		c.counts[i].Append(n.Known, n.N)
 	}
 }

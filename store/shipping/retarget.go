@@ -1,4 +1,4 @@
-package store
+package shipping
 
 // Retarget ships to another database, or with other credentials, from the next Run on. It must not be called during one.
 // Errors are those of NewShipper, and leave everything as it is.

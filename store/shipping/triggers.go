@@ -1,13 +1,16 @@
-package store
+package shipping
 
 import (
 	"time"
 
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
+
+	"github.com/rocelens/rocelens/store/wire"
 )
 
-const agentTriggersTable = "agent_triggers"
+// AgentTriggersTable is where events go that a flight recorder was triggered by.
+const AgentTriggersTable = "agent_triggers"
 
 const fateType = "Enum8('recording' = 0, 'not recorded' = 1, 'recorded' = 2, 'uploaded' = 3, 'lost' = 4)"
 
@@ -41,17 +44,17 @@ func (t *AgentTrigger) Batch(span AgentSpan) AgentBatch {
 		capture.Append(proto.NewNullable(t.Capture))
 	}
 	input := append(span.input(1),
-		proto.InputColumn{Name: "event_id", Data: constant[proto.ColUUID](1, t.Event)},
-		proto.InputColumn{Name: "time", Data: constantTime(1, t.Time)},
-		proto.InputColumn{Name: "kind", Data: constantName(1, t.Kind)},
-		proto.InputColumn{Name: "rule", Data: constantName(1, t.Rule)},
-		proto.InputColumn{Name: "connection_id", Data: constant[proto.ColUInt64](1, t.Connection)},
+		proto.InputColumn{Name: "event_id", Data: wire.Constant[proto.ColUUID](1, t.Event)},
+		proto.InputColumn{Name: "time", Data: wire.ConstantTime(1, t.Time)},
+		proto.InputColumn{Name: "kind", Data: wire.ConstantName(1, t.Kind)},
+		proto.InputColumn{Name: "rule", Data: wire.ConstantName(1, t.Rule)},
+		proto.InputColumn{Name: "connection_id", Data: wire.Constant[proto.ColUInt64](1, t.Connection)},
 		proto.InputColumn{Name: "sentence", Data: text(t.Sentence)},
-		proto.InputColumn{Name: "fate", Data: proto.Alias(constant[proto.ColInt8](1, t.Fate), fateType)},
+		proto.InputColumn{Name: "fate", Data: proto.Alias(wire.Constant[proto.ColInt8](1, t.Fate), fateType)},
 		proto.InputColumn{Name: "why", Data: text(t.Why)},
 		proto.InputColumn{Name: "record", Data: text(t.Record)},
-		proto.InputColumn{Name: "packets", Data: constant[proto.ColUInt64](1, t.Packets)},
+		proto.InputColumn{Name: "packets", Data: wire.Constant[proto.ColUInt64](1, t.Packets)},
 		proto.InputColumn{Name: "capture_id", Data: capture},
 	)
-	return AgentBatch{Data: encodeBatch(agentTriggersTable, span.Agent, span.End, input), Rows: 1}
+	return AgentBatch{Data: wire.Encode(AgentTriggersTable, span.Agent, span.End, input), Rows: 1}
 }

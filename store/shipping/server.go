@@ -1,4 +1,4 @@
-package store
+package shipping
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/rocelens/rocelens/store/spool"
+	"github.com/rocelens/rocelens/store/wire"
 )
 
 // ServerTarget is a rocelens service that stores rows for agents which do not reach the database.
@@ -108,13 +109,13 @@ func (s *Shipper) carry(ctx context.Context) error {
 // add puts a record to a group. What is no batch is given up.
 func (c *carrier) add(group []parcel, record spool.Record) []parcel {
 	s := c.shipper
-	b, err := decodeBatch(record.Data)
+	b, err := wire.Decode(record.Data)
 	if err != nil {
 		s.config.Logger.Error("a batch in the spool cannot be read and is given up", slog.Uint64("batch", record.Sequence), slog.Any("cause", err))
 		s.refuse(RefusedUnreadable, max(1, uint64(record.Units)))
 		return append(group, parcel{shipment: shipment{record: record}})
 	}
-	b.columns = nil // the record has them
+	b.Columns = nil // the record has them
 	again := record.Replayed || record.Sequence <= s.carried
 	s.carried = max(s.carried, record.Sequence)
 	return append(group, parcel{shipment{b, record}, again})
@@ -132,8 +133,8 @@ func (c *carrier) deliver(ctx context.Context, group []parcel) error {
 		refused, ok := errors.AsType[*refusedError](err)
 		if ok && refused.batch {
 			if len(group) == 1 {
-				s.config.Logger.Error("the service does not take a batch, which is given up", slog.String("table", group[0].table), slog.Any("cause", err))
-				s.refuse(RefusedByServer, uint64(group[0].rows))
+				s.config.Logger.Error("the service does not take a batch, which is given up", slog.String("table", group[0].Table), slog.Any("cause", err))
+				s.refuse(RefusedByServer, uint64(group[0].Rows))
 				return s.end(group[0].shipment)
 			}
 			for i := range group { // nothing was stored; one of them is at fault
@@ -174,7 +175,7 @@ func (c *carrier) confirm(group []parcel) error {
 	for i := range group {
 		next := group[i].shipment
 		var err error
-		if next.batch == nil {
+		if next.Batch == nil {
 			err = s.end(next)
 		} else {
 			err = s.confirm(next)
@@ -199,8 +200,8 @@ func (e *refusedError) Error() string { return e.words }
 func (c *carrier) send(ctx context.Context, group []parcel) error {
 	var body []byte
 	for i := range group {
-		if p := &group[i]; p.batch != nil {
-			body = appendFrame(body, frame{uuid.UUID(p.record.ID()), p.uncertain, p.record.Data})
+		if p := &group[i]; p.Batch != nil {
+			body = wire.AppendFrame(body, wire.Frame{ID: uuid.UUID(p.record.ID()), Uncertain: p.uncertain, Data: p.record.Data})
 		}
 	}
 	if len(body) == 0 {

@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import (
 	"github.com/ClickHouse/ch-go/proto"
@@ -11,19 +11,19 @@ type propertyMaps struct {
 	data []map[string]string
 }
 
-func (c *propertyMaps) append(list []finding.Property) {
+func (c *propertyMaps) Append(list []finding.Property) {
 	c.data = append(c.data, finding.Together(list))
 }
-func (c *propertyMaps) rows() int { return len(c.data) }
-func (c *propertyMaps) reset()    { c.data = c.data[:0] }
+func (c *propertyMaps) Rows() int { return len(c.data) }
+func (c *propertyMaps) Reset()    { c.data = c.data[:0] }
 
-func (c *propertyMaps) appendFrom(other column) {
+func (c *propertyMaps) AppendFrom(other column) {
 	if o, ok := other.(*propertyMaps); ok {
 		c.data = append(c.data, o.data...)
 	}
 }
 
-func (c *propertyMaps) input() proto.ColInput {
+func (c *propertyMaps) Input() proto.ColInput {
 	out := proto.NewMap(proto.ColumnOf[string](new(proto.ColStr).LowCardinality()), proto.ColumnOf[string](new(proto.ColStr)))
 	for _, m := range c.data {
 		out.Append(m)

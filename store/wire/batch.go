@@ -1,4 +1,4 @@
-package store
+package wire
 
 import (
 	"encoding/binary"
@@ -20,8 +20,8 @@ const batchVersion = 1
 // maxBatchBytes is how long a batch may be once it is decompressed.
 const maxBatchBytes = 1 << 30
 
-// agentTable is what the tables of agents are called, those of later releases included.
-var agentTable = regexp.MustCompile(`^(agents?|port)(_[a-z_]+)?$`)
+// AgentTable is what the tables of agents are called, those of later releases included.
+var AgentTable = regexp.MustCompile(`^(agents?|port)(_[a-z_]+)?$`)
 
 var errBatch = errors.New("not a batch of an agent")
 
@@ -38,19 +38,19 @@ var zstdCoders = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 	return encoder, decoder
 })
 
-// batch is rows of one table, column by column as ClickHouse takes them, so that they need not be understood again when
+// Batch is rows of one table, column by column as ClickHouse takes them, so that they need not be understood again when
 // they are sent: an agent ships what an older release has put into the spool.
-type batch struct {
-	table   string
-	agent   uuid.UUID
-	at      time.Time // interval_end of all its rows
-	rows    int
-	columns []rawColumn
+type Batch struct {
+	Table   string
+	Agent   uuid.UUID
+	At      time.Time // interval_end of all its rows
+	Rows    int
+	Columns []Column
 }
 
-// rawColumn is a column in ClickHouse's native format.
-type rawColumn struct {
-	name   string
+// Column is a column in ClickHouse's native format.
+type Column struct {
+	Name   string
 	kind   proto.ColumnType
 	rows   int
 	prefix []byte // what comes once before the data of some types
@@ -58,18 +58,27 @@ type rawColumn struct {
 }
 
 var (
-	_ proto.ColInput     = (*rawColumn)(nil)
-	_ proto.StateEncoder = (*rawColumn)(nil)
+	_ proto.ColInput     = (*Column)(nil)
+	_ proto.StateEncoder = (*Column)(nil)
 )
 
-func (c *rawColumn) Type() proto.ColumnType       { return c.kind }
-func (c *rawColumn) Rows() int                    { return c.rows }
-func (c *rawColumn) EncodeState(b *proto.Buffer)  { b.PutRaw(c.prefix) }
-func (c *rawColumn) EncodeColumn(b *proto.Buffer) { b.PutRaw(c.data) }
-func (c *rawColumn) WriteColumn(w *proto.Writer)  { w.ChainWrite(c.data) }
+// Type implements proto.ColInput.
+func (c *Column) Type() proto.ColumnType { return c.kind }
 
-// encodeBatch makes a batch of columns, which all have as many rows as the first.
-func encodeBatch(table string, agent uuid.UUID, at time.Time, input proto.Input) []byte {
+// Rows implements proto.ColInput.
+func (c *Column) Rows() int { return c.rows }
+
+// EncodeState implements proto.StateEncoder.
+func (c *Column) EncodeState(b *proto.Buffer) { b.PutRaw(c.prefix) }
+
+// EncodeColumn implements proto.ColInput.
+func (c *Column) EncodeColumn(b *proto.Buffer) { b.PutRaw(c.data) }
+
+// WriteColumn implements proto.ColInput.
+func (c *Column) WriteColumn(w *proto.Writer) { w.ChainWrite(c.data) }
+
+// Encode makes a batch of columns, which all have as many rows as the first.
+func Encode(table string, agent uuid.UUID, at time.Time, input proto.Input) []byte {
 	b := []byte{batchVersion}
 	b = appendBytes(b, []byte(table))
 	b = append(b, agent[:]...)
@@ -102,8 +111,8 @@ func appendBytes(b, more []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(more))), more...)
 }
 
-// decodeBatch reads what encodeBatch has made. Any bytes may be given.
-func decodeBatch(data []byte) (*batch, error) {
+// Decode reads what encodeBatch has made. Any bytes may be given.
+func Decode(data []byte) (*Batch, error) {
 	_, decoder := zstdCoders()
 	plain, err := decoder.DecodeAll(data, nil)
 	if err != nil {
@@ -113,19 +122,19 @@ func decodeBatch(data []byte) (*batch, error) {
 	if version := r.take(1); r.failed || version[0] != batchVersion {
 		return nil, fmt.Errorf("%w of a kind that is known", errBatch)
 	}
-	b := &batch{table: string(r.bytes())}
-	copy(b.agent[:], r.take(uint64(len(b.agent))))
+	b := &Batch{Table: string(r.bytes())}
+	copy(b.Agent[:], r.take(uint64(len(b.Agent))))
 	if at := r.take(8); !r.failed {
-		b.at = time.Unix(0, int64(binary.LittleEndian.Uint64(at)))
+		b.At = time.Unix(0, int64(binary.LittleEndian.Uint64(at)))
 	}
 	rows, columns := r.number(), r.number()
-	if r.failed || rows == 0 || rows > math.MaxInt32 || columns > uint64(len(r.rest)) || !agentTable.MatchString(b.table) {
+	if r.failed || rows == 0 || rows > math.MaxInt32 || columns > uint64(len(r.rest)) || !AgentTable.MatchString(b.Table) {
 		return nil, errBatch
 	}
-	b.rows = int(rows)
+	b.Rows = int(rows)
 	for range columns {
-		b.columns = append(b.columns, rawColumn{
-			name: string(r.bytes()), kind: proto.ColumnType(r.bytes()), rows: b.rows, prefix: r.bytes(), data: r.bytes(),
+		b.Columns = append(b.Columns, Column{
+			Name: string(r.bytes()), kind: proto.ColumnType(r.bytes()), rows: b.Rows, prefix: r.bytes(), data: r.bytes(),
 		})
 	}
 	if r.failed || len(r.rest) > 0 {
@@ -134,13 +143,13 @@ func decodeBatch(data []byte) (*batch, error) {
 	return b, nil
 }
 
-// input is the batch as ch-go sends it, with what names it in the table.
-func (b *batch) input(id uuid.UUID) proto.Input {
-	input := make(proto.Input, 0, len(b.columns)+1)
-	for i := range b.columns {
-		input = append(input, proto.InputColumn{Name: b.columns[i].name, Data: &b.columns[i]})
+// Input is the batch as ch-go sends it, with what names it in the table.
+func (b *Batch) Input(id uuid.UUID) proto.Input {
+	input := make(proto.Input, 0, len(b.Columns)+1)
+	for i := range b.Columns {
+		input = append(input, proto.InputColumn{Name: b.Columns[i].Name, Data: &b.Columns[i]})
 	}
-	return append(input, proto.InputColumn{Name: "batch", Data: constant[proto.ColUUID](b.rows, id)})
+	return append(input, proto.InputColumn{Name: "batch", Data: Constant[proto.ColUUID](b.Rows, id)})
 }
 
 // batchReader takes bytes one after the other. After a failure all it gives is empty.

@@ -1,4 +1,4 @@
-package store
+package wire
 
 import (
 	"encoding/binary"
@@ -17,7 +17,7 @@ import (
 type wireColumn interface {
 	// read takes so many rows. The reader fails when they are not there, or one of them is not of the column's type.
 	read(r *batchReader, rows int)
-	// append adds the rows of a column of the same type.
+	// Append adds the rows of a column of the same type.
 	append(other wireColumn)
 	state(b *proto.Buffer)
 	encode(b *proto.Buffer)

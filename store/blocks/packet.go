@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ const (
 	verdictType      = "Enum8('ok' = 0, 'truncated' = 1, 'malformed' = 2, 'unsupported' = 3, 'not_rdma' = 4)"
 	ecnType          = "Nullable(Enum8('Not-ECT' = 0, 'ECT(1)' = 1, 'ECT(0)' = 2, 'CE' = 3))"
 	icrcType         = "Enum8('not_checked' = 0, 'good' = 1, 'bad' = 2, 'undetermined' = 3)"
-	nullableTimeType = "Nullable(DateTime64(9, 'UTC'))"
+	NullableTimeType = "Nullable(DateTime64(9, 'UTC'))"
 )
 
 // Verdict is how far the decoding of a packet came.
@@ -87,12 +87,12 @@ func faultName(code uint8) string {
 	return dissector.Reason(code).String()
 }
 
-// packetBlock is rows of the table packets.
-type packetBlock struct {
-	block
+// PacketBlock is rows of the table packets.
+type PacketBlock struct {
+	Block
 
 	number           uint64s
-	time             nullInt64s
+	time             NullInt64s
 	iface            uint32s
 	offset           int64s
 	capturedLength   uint32s
@@ -102,7 +102,7 @@ type packetBlock struct {
 	fault            names
 	faultLayer       names
 	faultOffset      nullUint16s
-	flowID           nullUint64s
+	flowID           NullUint64s
 	message          nullUint32s
 	flags            uint16s
 	sourceMAC        macs
@@ -138,15 +138,15 @@ type packetBlock struct {
 	queueKey         nullUint32s
 	eeContext        nullUint32s
 	xrcSRQ           nullUint32s
-	virtualAddress   nullUint64s
+	virtualAddress   NullUint64s
 	remoteKey        nullUint32s
 	dmaLength        nullUint32s
-	swapOrAdd        nullUint64s
-	compare          nullUint64s
-	original         nullUint64s
+	swapOrAdd        NullUint64s
+	compare          NullUint64s
+	original         NullUint64s
 	syndrome         nullUint8s
 	nak              names
-	rnrTimer         nullUint64s
+	rnrTimer         NullUint64s
 	msn              nullUint32s
 	immediate        nullUint32s
 	invalidateKey    nullUint32s
@@ -157,15 +157,16 @@ type packetBlock struct {
 	meta             metaColumns
 }
 
-func newPacketBlock() *packetBlock {
-	b := &packetBlock{}
-	b.time.declared = nullableTimeType
+// NewPacketBlock makes an empty block of the table packets.
+func NewPacketBlock() *PacketBlock {
+	b := &PacketBlock{}
+	b.time.Declared = NullableTimeType
 	b.protocol.declared = protocolType
 	b.verdict.declared = verdictType
 	b.fault.name = faultName
 	b.faultLayer.name = layerName
 	b.tunnel.name = layerName
-	b.ecn.declared = ecnType
+	b.ecn.Declared = ecnType
 	b.nak.name = nakName
 	b.icrc.declared = icrcType
 	b.fields = []field{
@@ -237,8 +238,8 @@ func newPacketBlock() *packetBlock {
 	return b
 }
 
-// append adds one packet. It allocates only when the columns grow.
-func (b *packetBlock) append(p *dissector.Packet, decodeErr error, icrc dissector.ICRCState, seen flow.Observation, offset int64) {
+// Append adds one packet. It allocates only when the columns grow.
+func (b *PacketBlock) Append(p *dissector.Packet, decodeErr error, icrc dissector.ICRCState, seen flow.Observation, offset int64) {
 	b.appendFrame(p, decodeErr, seen, offset)
 	b.appendLink(p)
 	b.appendNetwork(p)
@@ -249,136 +250,136 @@ func (b *packetBlock) append(p *dissector.Packet, decodeErr error, icrc dissecto
 		b.appendExtended(p)
 		b.appendAcknowledge(p)
 	}
-	b.icrc.append(int8(icrc))
+	b.icrc.Append(int8(icrc))
 }
 
-func (b *packetBlock) appendFrame(p *dissector.Packet, decodeErr error, seen flow.Observation, offset int64) {
-	b.number.append(p.Meta.Number)
-	b.time.append(p.Meta.HasTime, p.Meta.Time)
-	b.iface.append(p.Meta.Interface)
-	b.offset.append(offset)
-	b.capturedLength.append(uint32(len(p.Data)))
-	b.originalLength.append(p.Meta.OriginalLength)
-	b.protocol.append(int8(p.Protocol))
+func (b *PacketBlock) appendFrame(p *dissector.Packet, decodeErr error, seen flow.Observation, offset int64) {
+	b.number.Append(p.Meta.Number)
+	b.time.Append(p.Meta.HasTime, p.Meta.Time)
+	b.iface.Append(p.Meta.Interface)
+	b.offset.Append(offset)
+	b.capturedLength.Append(uint32(len(p.Data)))
+	b.originalLength.Append(p.Meta.OriginalLength)
+	b.protocol.Append(int8(p.Protocol))
 	verdict := VerdictOf(decodeErr)
-	b.verdict.append(int8(verdict))
+	b.verdict.Append(int8(verdict))
 	if verdict == VerdictOK {
-		b.fault.append(0)
-		b.faultLayer.append(0)
+		b.fault.Append(0)
+		b.faultLayer.Append(0)
 	} else {
-		b.fault.append(uint8(p.Fault.Reason))
-		b.faultLayer.append(uint8(p.Fault.Layer))
+		b.fault.Append(uint8(p.Fault.Reason))
+		b.faultLayer.Append(uint8(p.Fault.Layer))
 	}
-	b.faultOffset.append(verdict != VerdictOK && p.Fault.Layer != dissector.LayerNone, p.Fault.Offset)
-	b.flowID.append(seen.Flow != 0, uint64(seen.Flow))
-	b.message.append(seen.Message != 0, seen.Message)
-	b.flags.append(uint16(seen.Flags))
+	b.faultOffset.Append(verdict != VerdictOK && p.Fault.Layer != dissector.LayerNone, p.Fault.Offset)
+	b.flowID.Append(seen.Flow != 0, uint64(seen.Flow))
+	b.message.Append(seen.Message != 0, seen.Message)
+	b.flags.Append(uint16(seen.Flags))
 }
 
-func (b *packetBlock) appendLink(p *dissector.Packet) {
+func (b *PacketBlock) appendLink(p *dissector.Packet) {
 	ethernet := hasLayer(p, dissector.LayerEthernet)
-	b.sourceMAC.append(ethernet, p.Ethernet.Source)
-	b.destinationMAC.append(ethernet, p.Ethernet.Destination)
+	b.sourceMAC.Append(ethernet, p.Ethernet.Source)
+	b.destinationMAC.Append(ethernet, p.Ethernet.Destination)
 	tags := min(int(p.Ethernet.VLANCount), len(p.Ethernet.VLAN))
 	var tag uint16
 	if tags > 0 {
 		tag = p.Ethernet.VLAN[tags-1]
 	}
-	b.vlan.append(tags > 0, tag&0xfff)
-	b.vlanPriority.append(tags > 0, uint8(tag>>13))
+	b.vlan.Append(tags > 0, tag&0xfff)
+	b.vlanPriority.Append(tags > 0, uint8(tag>>13))
 	tunnel := p.Tunnel.Type != dissector.LayerNone
 	outer := tunnel && p.Tunnel.Outer.Version != 0
-	b.tunnel.append(uint8(p.Tunnel.Type))
-	b.tunnelID.append(tunnel, p.Tunnel.ID)
-	b.outerSource.append(outer, proto.IPv6(p.Tunnel.Outer.Source))
-	b.outerDestination.append(outer, proto.IPv6(p.Tunnel.Outer.Destination))
+	b.tunnel.Append(uint8(p.Tunnel.Type))
+	b.tunnelID.Append(tunnel, p.Tunnel.ID)
+	b.outerSource.Append(outer, proto.IPv6(p.Tunnel.Outer.Source))
+	b.outerDestination.Append(outer, proto.IPv6(p.Tunnel.Outer.Destination))
 	pause := p.Protocol == dissector.ProtocolPause
-	b.pauseClasses.append(pause, p.Pause.ClassEnable)
+	b.pauseClasses.Append(pause, p.Pause.ClassEnable)
 	switch {
 	case !pause:
-		b.pauseQuanta.append(nil)
+		b.pauseQuanta.Append(nil)
 	case p.Pause.Opcode == pauseOpcode:
-		b.pauseQuanta.append(p.Pause.Quanta[:1])
+		b.pauseQuanta.Append(p.Pause.Quanta[:1])
 	default:
-		b.pauseQuanta.append(p.Pause.Quanta[:])
+		b.pauseQuanta.Append(p.Pause.Quanta[:])
 	}
 }
 
 // pauseOpcode is the MAC control opcode of a plain pause frame (IEEE 802.3, annex 31B).
 const pauseOpcode = 0x0001
 
-func (b *packetBlock) appendNetwork(p *dissector.Packet) {
+func (b *PacketBlock) appendNetwork(p *dissector.Packet) {
 	ip := p.Network.Version != 0
-	b.source.append(ip, proto.IPv6(p.Network.Source))
-	b.destination.append(ip, proto.IPv6(p.Network.Destination))
-	b.dscp.append(ip, p.Network.DSCP)
-	b.ecn.append(ip, int8(p.Network.ECN))
-	b.ttl.append(ip, p.Network.TTL)
-	b.ipID.append(p.Network.Version == 4, p.Network.ID)
-	b.flowLabel.append(p.Network.Version == 6, p.Network.FlowLabel)
+	b.source.Append(ip, proto.IPv6(p.Network.Source))
+	b.destination.Append(ip, proto.IPv6(p.Network.Destination))
+	b.dscp.Append(ip, p.Network.DSCP)
+	b.ecn.Append(ip, int8(p.Network.ECN))
+	b.ttl.Append(ip, p.Network.TTL)
+	b.ipID.Append(p.Network.Version == 4, p.Network.ID)
+	b.flowLabel.Append(p.Network.Version == 6, p.Network.FlowLabel)
 	udp := hasLayer(p, dissector.LayerUDP)
-	b.sourcePort.append(udp, p.UDP.SourcePort)
-	b.destinationPort.append(udp, p.UDP.DestinationPort)
+	b.sourcePort.Append(udp, p.UDP.SourcePort)
+	b.destinationPort.Append(udp, p.UDP.DestinationPort)
 }
 
-func (b *packetBlock) appendBase(p *dissector.Packet) {
+func (b *PacketBlock) appendBase(p *dissector.Packet) {
 	has := p.Has&infiniband.HasBTH != 0
 	h := &p.BTH
-	b.opcode.append(has, uint8(h.Opcode))
-	b.opcodeName.append(has, h.Opcode)
-	b.solicited.append(has, h.SolicitedEvent)
-	b.migration.append(has, h.MigrationRequest)
-	b.padCount.append(has, h.PadCount)
-	b.version.append(has, h.TransportVersion)
-	b.partitionKey.append(has, h.PartitionKey)
-	b.fecn.append(has, h.FECN)
-	b.becn.append(has, h.BECN)
-	b.destinationQP.append(has, h.DestinationQP)
-	b.ackRequest.append(has, h.AckRequest)
-	b.psn.append(has, h.PSN)
-	b.payloadLength.append(has, p.PayloadLength)
+	b.opcode.Append(has, uint8(h.Opcode))
+	b.opcodeName.Append(has, h.Opcode)
+	b.solicited.Append(has, h.SolicitedEvent)
+	b.migration.Append(has, h.MigrationRequest)
+	b.padCount.Append(has, h.PadCount)
+	b.version.Append(has, h.TransportVersion)
+	b.partitionKey.Append(has, h.PartitionKey)
+	b.fecn.Append(has, h.FECN)
+	b.becn.Append(has, h.BECN)
+	b.destinationQP.Append(has, h.DestinationQP)
+	b.ackRequest.Append(has, h.AckRequest)
+	b.psn.Append(has, h.PSN)
+	b.payloadLength.Append(has, p.PayloadLength)
 }
 
-func (b *packetBlock) appendExtended(p *dissector.Packet) {
+func (b *PacketBlock) appendExtended(p *dissector.Packet) {
 	deth := p.Has&infiniband.HasDETH != 0
-	b.sourceQP.append(deth, p.DETH.SourceQP)
-	b.queueKey.append(deth, p.DETH.QueueKey)
-	b.eeContext.append(p.Has&infiniband.HasRDETH != 0, p.RDETH.EEContext)
-	b.xrcSRQ.append(p.Has&infiniband.HasXRCETH != 0, p.XRCETH.SRQ)
+	b.sourceQP.Append(deth, p.DETH.SourceQP)
+	b.queueKey.Append(deth, p.DETH.QueueKey)
+	b.eeContext.Append(p.Has&infiniband.HasRDETH != 0, p.RDETH.EEContext)
+	b.xrcSRQ.Append(p.Has&infiniband.HasXRCETH != 0, p.XRCETH.SRQ)
 	reth, atomic := p.Has&infiniband.HasRETH != 0, p.Has&infiniband.HasAtomicETH != 0
 	address, key := p.RETH.VirtualAddress, p.RETH.RemoteKey
 	if atomic {
 		address, key = p.AtomicETH.VirtualAddress, p.AtomicETH.RemoteKey
 	}
-	b.virtualAddress.append(reth || atomic, address)
-	b.remoteKey.append(reth || atomic, key)
-	b.dmaLength.append(reth, p.RETH.DMALength)
-	b.swapOrAdd.append(atomic, p.AtomicETH.SwapOrAdd)
-	b.compare.append(atomic, p.AtomicETH.Compare)
-	b.original.append(p.Has&infiniband.HasAtomicAckETH != 0, p.AtomicAckETH.OriginalData)
-	b.immediate.append(p.Has&infiniband.HasImmDt != 0, p.ImmDt.Data)
-	b.invalidateKey.append(p.Has&infiniband.HasIETH != 0, p.IETH.RemoteKey)
+	b.virtualAddress.Append(reth || atomic, address)
+	b.remoteKey.Append(reth || atomic, key)
+	b.dmaLength.Append(reth, p.RETH.DMALength)
+	b.swapOrAdd.Append(atomic, p.AtomicETH.SwapOrAdd)
+	b.compare.Append(atomic, p.AtomicETH.Compare)
+	b.original.Append(p.Has&infiniband.HasAtomicAckETH != 0, p.AtomicAckETH.OriginalData)
+	b.immediate.Append(p.Has&infiniband.HasImmDt != 0, p.ImmDt.Data)
+	b.invalidateKey.Append(p.Has&infiniband.HasIETH != 0, p.IETH.RemoteKey)
 }
 
-func (b *packetBlock) appendAcknowledge(p *dissector.Packet) {
+func (b *PacketBlock) appendAcknowledge(p *dissector.Packet) {
 	aeth := p.Has&infiniband.HasAETH != 0
 	syndrome := p.AETH.Syndrome
 	rnr := aeth && syndrome.IsRNR()
-	b.syndrome.append(aeth, uint8(syndrome))
-	b.msn.append(aeth, p.AETH.MSN)
-	b.rnrTimer.append(rnr, uint64(syndrome.RNRTimer()))
+	b.syndrome.Append(aeth, uint8(syndrome))
+	b.msn.Append(aeth, p.AETH.MSN)
+	b.rnrTimer.Append(rnr, uint64(syndrome.RNRTimer()))
 	switch {
 	case rnr:
-		b.nak.append(nakRNR)
+		b.nak.Append(nakRNR)
 	case aeth && syndrome.IsNAK():
-		b.nak.append(nakFirst + uint8(syndrome.NAKCode()))
+		b.nak.Append(nakFirst + uint8(syndrome.NAKCode()))
 	default:
-		b.nak.append(nakNone)
+		b.nak.Append(nakNone)
 	}
 }
 
-// revise gives a packet of the block other flags. It answers false when the packet is not in the block.
-func (b *packetBlock) revise(r flow.Revision) bool {
+// Revise gives a packet of the block other flags. It answers false when the packet is not in the block.
+func (b *PacketBlock) Revise(r flow.Revision) bool {
 	i := sort.Search(len(b.number.data), func(i int) bool { return b.number.data[i] >= r.Number })
 	if i == len(b.number.data) || b.number.data[i] != r.Number {
 		return false
@@ -401,7 +402,7 @@ type opcodeNames struct{ data []uint16 }
 
 const noOpcode = 256
 
-func (c *opcodeNames) append(has bool, opcode infiniband.Opcode) {
+func (c *opcodeNames) Append(has bool, opcode infiniband.Opcode) {
 	if !has {
 		c.data = append(c.data, noOpcode)
 		return
@@ -409,16 +410,16 @@ func (c *opcodeNames) append(has bool, opcode infiniband.Opcode) {
 	c.data = append(c.data, uint16(opcode))
 }
 
-func (c *opcodeNames) rows() int { return len(c.data) }
-func (c *opcodeNames) reset()    { c.data = c.data[:0] }
+func (c *opcodeNames) Rows() int { return len(c.data) }
+func (c *opcodeNames) Reset()    { c.data = c.data[:0] }
 
-func (c *opcodeNames) appendFrom(other column) {
+func (c *opcodeNames) AppendFrom(other column) {
 	if o, ok := other.(*opcodeNames); ok {
 		c.data = append(c.data, o.data...)
 	}
 }
 
-func (c *opcodeNames) input() proto.ColInput {
+func (c *opcodeNames) Input() proto.ColInput {
 	var dictionary proto.ColStr
 	var keys [noOpcode + 1]uint16
 	out := make(proto.ColUInt16, len(c.data))

@@ -1,4 +1,4 @@
-package store
+package blocks
 
 import (
 	"github.com/ClickHouse/ch-go/proto"
@@ -17,73 +17,76 @@ const (
 )
 
 // described adds a column with what the catalogue says of a rule.
-func described[R any](b *recordBlock[R], name string, rule func(*R) finding.Rule, text func(*finding.Description) string) {
+func described[R any](b *RecordBlock[R], name string, rule func(*R) finding.Rule, text func(*finding.Description) string) {
 	c := &names{name: func(code uint8) string { return text(finding.Rule(code).Describe()) }}
-	b.add(name, c, func(r *R) { c.append(uint8(rule(r))) })
+	b.add(name, c, func(r *R) { c.Append(uint8(rule(r))) })
 }
 
 func ofEndpoint(e *finding.Endpoint) flow.Count { return flow.Count{N: uint64(e.QP), Known: e.HasQP} }
 
-func newDivergenceBlock() *recordBlock[finding.Finding] {
+// NewDivergenceBlock makes an empty block of the table divergences.
+func NewDivergenceBlock() *RecordBlock[finding.Finding] {
 	type row = finding.Finding
-	b := &recordBlock[row]{}
+	b := &RecordBlock[row]{}
 	rule := func(r *row) finding.Rule { return r.Rule }
 	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.Connection) })
 	described(b, "rule", rule, func(d *finding.Description) string { return d.ID })
-	b.enum("severity", severityType, func(r *row) int8 { return int8(r.Rule.Describe().Severity) })
-	b.enum("verdict", foundType, func(r *row) int8 { return int8(r.Verdict) })
+	b.Enum("severity", severityType, func(r *row) int8 { return int8(r.Rule.Describe().Severity) })
+	b.Enum("verdict", foundType, func(r *row) int8 { return int8(r.Verdict) })
 	b.address("address", func(r *row) dissector.Address { return r.Endpoint.Address })
 	b.count32("qp", func(r *row) flow.Count { return ofEndpoint(&r.Endpoint) })
 	b.count8("path_id", func(r *row) flow.Count { return flow.Count{N: uint64(r.Path), Known: r.Path >= 0} })
 	b.time("time", func(r *row) (int64, bool) { return r.Time, r.HasTime })
 	packets := &arrays[proto.ColUInt64, uint64, *proto.ColUInt64]{}
-	b.add("packets", packets, func(r *row) { packets.append(r.Packets()) })
-	b.text("expected", func(r *row) string { return r.Expected })
-	b.text("seen", func(r *row) string { return r.Seen })
-	b.text("sentence", func(r *row) string { return r.Sentence })
+	b.add("packets", packets, func(r *row) { packets.Append(r.Packets()) })
+	b.Text("expected", func(r *row) string { return r.Expected })
+	b.Text("seen", func(r *row) string { return r.Seen })
+	b.Text("sentence", func(r *row) string { return r.Sentence })
 	described(b, "source", rule, func(d *finding.Description) string { return d.Source })
 	described(b, "next", rule, func(d *finding.Description) string { return d.Next })
 	return b
 }
 
-// verdictRow is a row of the table verdicts before it is stored.
-type verdictRow struct {
-	connection finding.ConnectionID
-	rule       finding.Rule
+// VerdictRow is a row of the table verdicts before it is stored.
+type VerdictRow struct {
+	Connection finding.ConnectionID
+	Rule       finding.Rule
 	finding.Tally
 }
 
-func newVerdictBlock() *recordBlock[verdictRow] {
-	type row = verdictRow
-	b := &recordBlock[row]{}
-	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.connection) })
-	described(b, "rule", func(r *row) finding.Rule { return r.rule }, func(d *finding.Description) string { return d.ID })
-	b.enum("severity", severityType, func(r *row) int8 { return int8(r.rule.Describe().Severity) })
-	b.uint32("diverges", func(r *row) uint32 { return r.Diverges })
-	b.uint32("undetermined", func(r *row) uint32 { return r.Undetermined })
-	b.uint32("conforms", func(r *row) uint32 { return r.Conforms })
+// NewVerdictBlock makes an empty block of the table verdicts.
+func NewVerdictBlock() *RecordBlock[VerdictRow] {
+	type row = VerdictRow
+	b := &RecordBlock[row]{}
+	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.Connection) })
+	described(b, "rule", func(r *row) finding.Rule { return r.Rule }, func(d *finding.Description) string { return d.ID })
+	b.Enum("severity", severityType, func(r *row) int8 { return int8(r.Rule.Describe().Severity) })
+	b.Uint32("diverges", func(r *row) uint32 { return r.Diverges })
+	b.Uint32("undetermined", func(r *row) uint32 { return r.Undetermined })
+	b.Uint32("conforms", func(r *row) uint32 { return r.Conforms })
 	return b
 }
 
-// replayRow is a row of the table replays before it is stored.
-type replayRow struct {
-	connection *finding.Connection
+// ReplayRow is a row of the table replays before it is stored.
+type ReplayRow struct {
+	Connection *finding.Connection
 	*finding.Direction
 }
 
-func newReplayBlock() *recordBlock[replayRow] {
-	type row = replayRow
-	b := &recordBlock[row]{}
-	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.connection.ID) })
+// NewReplayBlock makes an empty block of the table replays.
+func NewReplayBlock() *RecordBlock[ReplayRow] {
+	type row = ReplayRow
+	b := &RecordBlock[row]{}
+	b.uint64("connection_id", func(r *row) uint64 { return uint64(r.Connection.ID) })
 	b.address("sender", func(r *row) dissector.Address { return r.Sender.Address })
 	b.count32("sender_qp", func(r *row) flow.Count { return ofEndpoint(&r.Sender) })
-	b.enum("transport", transportType, func(r *row) int8 { return int8(oneIf(r.connection.MetaRoCE)) })
-	b.enum("verdict", replayVerdictType, func(r *row) int8 { return int8(r.connection.Verdict()) })
-	b.enum("vantage", vantageType, func(r *row) int8 { return int8(r.connection.Vantage) })
-	b.uint8("one_way", func(r *row) uint8 { return oneIf(r.connection.OneWay) })
+	b.Enum("transport", transportType, func(r *row) int8 { return int8(oneIf(r.Connection.MetaRoCE)) })
+	b.Enum("verdict", replayVerdictType, func(r *row) int8 { return int8(r.Connection.Verdict()) })
+	b.Enum("vantage", vantageType, func(r *row) int8 { return int8(r.Connection.Vantage) })
+	b.uint8("one_way", func(r *row) uint8 { return oneIf(r.Connection.OneWay) })
 	b.uint64("packets", func(r *row) uint64 { return r.Packets })
 	share := &nullable[proto.ColFloat64, float64, *proto.ColFloat64]{}
-	b.add("missed_share", share, func(r *row) { share.append(r.MissedKnown, r.Missed) })
+	b.add("missed_share", share, func(r *row) { share.Append(r.MissedKnown, r.Missed) })
 	b.uint64("lost_before", func(r *row) uint64 { return r.Losses.Before })
 	b.uint64("lost_after", func(r *row) uint64 { return r.Losses.After })
 	b.uint64("resent_unknown", func(r *row) uint64 { return r.Losses.Unknown })
@@ -95,14 +98,14 @@ func newReplayBlock() *recordBlock[replayRow] {
 		{"to_receiver", func(r *row) *finding.RoundTrip { return &r.ToReceiver }},
 		{"to_sender", func(r *row) *finding.RoundTrip { return &r.ToSender }},
 	} {
-		b.count(t.name+"_min_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Minimum) })
-		b.count(t.name+"_mean_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Mean) })
-		b.count(t.name+"_max_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Max) })
+		b.Count(t.name+"_min_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Minimum) })
+		b.Count(t.name+"_mean_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Mean) })
+		b.Count(t.name+"_max_ns", func(r *row) flow.Count { return ofTrip(t.of(r), t.of(r).Max) })
 	}
 	properties := &propertyMaps{}
-	b.add("properties", properties, func(r *row) { properties.append(r.connection.Properties) })
+	b.add("properties", properties, func(r *row) { properties.Append(r.Connection.Properties) })
 	waits := func(name string, of func(w *finding.Waits) int64) {
-		b.count(name, func(r *row) flow.Count { return flow.Count{N: uint64(max(0, of(&r.Waits))), Known: r.Waits.Known} })
+		b.Count(name, func(r *row) flow.Count { return flow.Count{N: uint64(max(0, of(&r.Waits))), Known: r.Waits.Known} })
 	}
 	waits("lasting_ns", func(w *finding.Waits) int64 { return w.Lasting })
 	waits("timer_waits", func(w *finding.Waits) int64 { return int64(w.Timer.Times) })
