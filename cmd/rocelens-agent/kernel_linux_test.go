@@ -79,9 +79,10 @@ func TestCountedInterfaceGoesAndComesBack(t *testing.T) {
 // attachedTo are the programs at an interface, by where they are.
 func attachedTo(t *testing.T, at vethtest.End) (places []string) {
 	t.Helper()
+	var i *net.Interface
+	var err error
 	<-at.Go(t, func() {
-		i, err := net.InterfaceByName(at.Interface)
-		if !assert.NoError(t, err) {
+		if i, err = net.InterfaceByName(at.Interface); err != nil {
 			return
 		}
 		for name, place := range map[string]ebpf.AttachType{"XDP": ebpf.AttachXDP, "TCX in": ebpf.AttachTCXIngress, "TCX out": ebpf.AttachTCXEgress} {
@@ -91,6 +92,7 @@ func attachedTo(t *testing.T, at vethtest.End) (places []string) {
 			}
 		}
 	})
+	require.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), "ip", "-n", at.Namespace, "-d", "link", "show", at.Interface).CombinedOutput()
 	require.NoError(t, err)
 	if strings.Contains(string(out), "prog/xdp") {
