@@ -3,7 +3,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from "react";
 import uPlot from "uplot";
 import type { PathEvent, Values } from "./pathSeries";
-import { axisTime } from "./series";
+import { axisTime, clockTick } from "./series";
 import classes from "./PathChart.module.css";
 import { useChartKeys } from "./useChartKeys";
 
@@ -111,13 +111,11 @@ function Chart({ label, x, values, band, stepped = false, absolute = false, line
           ...axis,
           size: 22,
           space: 80,
-          ...(!absolute && {
-            values: (_plot, marks) => {
-              const increment = (marks[1] ?? 1) - (marks[0] ?? 0);
-              const most = Math.max(...marks.map(Math.abs));
-              return marks.map((mark) => axisTime(mark, increment, most));
-            },
-          }),
+          values: (_plot, marks) => {
+            const increment = (marks[1] ?? 1) - (marks[0] ?? 0);
+            const most = Math.max(...marks.map(Math.abs));
+            return marks.map((mark) => (absolute ? clockTick(mark, increment) : axisTime(mark, increment, most)));
+          },
         },
         { ...axis, size: AXIS_WIDTH, space: 24, values: (_plot, marks) => marks.map((mark) => (mark === 0 ? "0" : tickText(mark))) },
       ],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisTime, toSeries } from "./series";
+import { axisTime, clockTick, toSeries } from "./series";
 
 const answer = {
   bucket_ns: "1000",
@@ -38,4 +38,13 @@ it("labels times with the decimals that tell ticks apart", () => {
   expect(axisTime(2, 0.5, 2)).toBe("2.0 s");
   expect(axisTime(120, 20, 200)).toBe("120 s");
   expect(axisTime(0, 0.001, 0.01)).toBe("0");
+});
+
+describe("clockTick", () => {
+  it("shows UTC as precisely as ticks are apart, and days at midnight", () => {
+    const noon = Date.UTC(2026, 0, 2, 12, 0, 30) / 1000;
+    expect(clockTick(noon, 30)).toBe("12:00:30");
+    expect(clockTick(noon - 30, 600)).toBe("12:00");
+    expect(clockTick(Date.UTC(2026, 0, 2) / 1000, 3600)).toBe("01-02");
+  });
 });

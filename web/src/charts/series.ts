@@ -67,6 +67,13 @@ export function axisTime(seconds: number, increment: number, most: number): stri
   return `${(seconds * factor).toFixed(decimals)} ${unit}`;
 }
 
+/** Label of a point of UTC, s since the Unix epoch, on an axis whose ticks are increment apart: the date at midnight. */
+export function clockTick(seconds: number, increment: number): string {
+  const text = new Date(seconds * 1000).toISOString();
+  if (seconds % 86_400 === 0) return text.slice(5, 10);
+  return text.slice(11, increment < 60 ? 19 : 16);
+}
+
 function unitFor(seconds: number): [number, string] {
   if (seconds >= 1) return [1, "s"];
   if (seconds >= 1e-3) return [1e3, "ms"];

@@ -82,10 +82,9 @@ func testAgentHistory(t *testing.T, s *fleet) {
 	s.get(t, path+"/series?interface=eth0&counters=nonsense").problem(t, http.StatusBadRequest)
 }
 
-func testAgentFindings(t *testing.T, s *fleet) {
+// repeatedNaks is what an agent ships that found two places where a rule was broken, and one where it may have been.
+func repeatedNaks(t *testing.T, span shipping.AgentSpan) []shipping.AgentBatch {
 	t.Helper()
-	agent := simulate("findings-a")
-	span := shipping.AgentSpan{Agent: agent.id, Host: agent.host, Interface: "eth0", Start: agent.at.Add(-time.Second), End: agent.at, Missed: 3}
 	rule, known := finding.Find("roce.nak-repeated")
 	require.True(t, known)
 	rows := shipping.NewAgentDivergences()
@@ -96,6 +95,13 @@ func testAgentFindings(t *testing.T, s *fleet) {
 			Expected: "one NAK", Seen: "two NAKs", Sentence: "the responder sent two NAKs for one gap",
 		})
 	}
+	return rows.Batches(span)
+}
+
+func testAgentFindings(t *testing.T, s *fleet) {
+	t.Helper()
+	agent := simulate("findings-a")
+	span := shipping.AgentSpan{Agent: agent.id, Host: agent.host, Interface: "eth0", Start: agent.at.Add(-time.Second), End: agent.at, Missed: 3}
 	account := shipping.AgentInterval{AgentSpan: span, Up: true, Judged: flow.Count{N: 90, Known: true}, Divergences: 20, DivergenceRows: 3}
 	event := shipping.AgentTrigger{Event: uuid.New(), Time: span.Start, Kind: "divergence", Rule: "roce.nak-repeated", Connection: 7, Sentence: "two NAKs for one gap"}
 	first := event.Batch(span)
@@ -104,7 +110,7 @@ func testAgentFindings(t *testing.T, s *fleet) {
 	event.Capture = capture.Id
 	span.End = span.End.Add(time.Second)
 	refused := shipping.AgentTrigger{Event: uuid.New(), Time: span.Start.Add(time.Millisecond), Kind: "signal", Sentence: "SIGUSR1", Fate: 1, Why: "a record is being made"}
-	s.ship(t, append(rows.Batches(account.AgentSpan), account.Batch(), first, event.Batch(span), refused.Batch(span))...)
+	s.ship(t, append(repeatedNaks(t, account.AgentSpan), account.Batch(), first, event.Batch(span), refused.Batch(span))...)
 	s.ship(t, agent.report(0, "")...)
 
 	of := "agent_id=" + agent.id.String()

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rocelens/rocelens/server"
 	"github.com/rocelens/rocelens/server/api"
+	"github.com/rocelens/rocelens/store/shipping"
 )
 
 func TestHealthAndService(t *testing.T) {
@@ -155,7 +158,10 @@ func TestQueries(t *testing.T) {
 
 func TestExampleQueriesRun(t *testing.T) {
 	s := newFleet(t)
-	s.ship(t, simulate("node7").report(3, "")...)
+	agent := simulate("node7")
+	span := shipping.AgentSpan{Agent: agent.id, Host: agent.host, Interface: "eth0", Start: agent.at.Add(-time.Second), End: agent.at}
+	event := shipping.AgentTrigger{Event: uuid.New(), Time: span.Start, Kind: "signal", Sentence: "SIGUSR1"}
+	s.ship(t, slices.Concat(agent.report(3, ""), repeatedNaks(t, span), []shipping.AgentBatch{event.Batch(span)})...)
 	content, _ := generated(t, 3000)
 	c, _ := s.upload(t, "examples.pcap", content)
 	require.Equal(t, api.CaptureStatusDone, s.analysed(t, c.Id).Status)

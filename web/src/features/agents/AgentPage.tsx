@@ -58,7 +58,7 @@ function Recorder({ agent: { id, recorder } }: { agent: Agent }) {
   if (recorder.last_at === null) return null;
   return (
     <p className={classes.complete}>
-      Flight recorder: {countOf(recorder.events, "event")} since its start, the latest at {formatDateTime(recorder.last_at)} UTC: {recorder.last_event}
+      Flight recorder: {countOf(recorder.events, "event")} since its start, the latest at {formatDateTime(recorder.last_at)} UTC: {recorder.last_event.replace(/\.$/, "")}
       {recorder.records_waiting > 0 && `; ${countOf(recorder.records_waiting, "record")} not yet uploaded`}
       {recorder.records_lost > 0 && `; ${countOf(recorder.records_lost, "record")} lost`}.{" "}
       <Link to="/agents/events" search={{ agent: id, last: "24h" }}>

@@ -35,7 +35,7 @@ function PlaceOfAgent({ found }: { found: AgentDivergence }) {
           on {name}, {formatDateTime(to)} UTC
         </span>
       }
-      proof={place.packets.length === 0 ? "none" : `packets ${place.packets.map(formatCount).join(", ")} of ${name}, counted from the agent's start`}
+      proof={place.packets.length === 0 ? "none" : `${place.packets.length === 1 ? "packet" : "packets"} ${place.packets.map(formatCount).join(", ")} of ${name}, counted from the agent's start`}
       actions={
         <>
           <Link to="/agents/flows" search={around}>
