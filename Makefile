@@ -111,8 +111,8 @@ SIMULATED = PropertiesUnderAnyNetwork FourGigabytesOverVeth ConformingConnection
   LittleRoom GapsOfTheCaptureAccuseNobody FatesAndClocksAreTrue FatesOfMetaRoCEAreTrue FindsWhatWasGeneratedOfMetaRoCE \
   FieldsEqualTsharkInDamagedPackets EveryBitOfMetaRoCEHasOneLeaf EveryPrefixOfEveryGoldenPacketGoesToEveryDecoder \
   ReorderingIsNotRetransmission RetransmissionsEqualTruth HostileOrdersOfMetaRoCE EveryShortReordering \
-  ThroughputKeptAtOnePercentLoss IncastSettlesInAFewRoundTrips DeadPlaneIsNotNoticed
-SIMULATED_IN = analysis dissector dissector/tree flow replay replay/merge replay/roce replay/metaroce replay/metaroce/figures \
+  ThroughputKeptAtOnePercentLoss IncastSettlesInAFewRoundTrips DeadPlaneIsNotNoticed MillionConnections
+SIMULATED_IN = analysis capture/xdp dissector dissector/tree flow replay replay/merge replay/roce replay/metaroce replay/metaroce/figures \
   replay/metaroce/injector replay/softmetaroce
 
 # 3600 seeds are more than 10,000 conforming connections.

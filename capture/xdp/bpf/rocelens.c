@@ -19,10 +19,18 @@ inline_always void leave(const struct frame *f, struct ledger *sum, u8 verdict)
 inline_always void judge(const struct frame *f, const struct packet *p, struct ledger *sum, u32 now_of, u32 cpu)
 {
 	struct transport t = {};
-	u8 verdict = likely(p->protocol != METAROCE) ? roce(f, p, &t) : metaroce(f, p, &t);
+	u8 verdict;
 
+	if (unlikely(f->segment)) { /* each is to get these headers */
+		u32 more = f->length > p->at ? (f->length - p->at - 1) / f->segment : 0;
+
+		sum->other[SEGMENTED] += 1 + more;
+		sum->other_bytes += f->length + more * p->at;
+		return;
+	}
+	verdict = likely(p->protocol != METAROCE) ? roce(f, p, &t) : metaroce(f, p, &t);
 	if (likely(verdict == FOUND))
-		verdict = likely(f->count == 1) ? account(f, p, &t, sum, now_of, cpu) : SEGMENTED;
+		verdict = account(f, p, &t, sum, now_of, cpu);
 	if (likely(verdict == FOUND)) {
 		sum->rdma++;
 		sum->rdma_bytes += f->length;
@@ -131,8 +139,9 @@ int on_tc(struct __sk_buff *skb)
 		f.vlan = (skb->vlan_tci & 0xfff) + 1;
 		f.length += 4;
 	}
-	if (skb->gso_segs > 1)
-		f.count = skb->gso_segs;
+	f.segment = skb->gso_size;
+	if (unlikely(f.segment)) /* what a virtual machine sends has no gso_segs */
+		f.count = skb->gso_segs ? skb->gso_segs : (f.length - 1) / f.segment + 1;
 	OBSERVE(&f, walk_skb(skb, f.length, f.vlan));
 	return TC_ACT_UNSPEC;
 }

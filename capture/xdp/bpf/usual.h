@@ -85,7 +85,7 @@ inline_always u8 usual(const struct frame *f, u32 now_of, u32 cpu)
 	struct hot *s;
 	u32 length;
 
-	if (unlikely(f->count != 1 || b + 14 + 20 + 28 > (u8 *)f->data_end))
+	if (unlikely(f->segment || b + 14 + 20 + 28 > (u8 *)f->data_end))
 		return 0;
 	if (U16(b, 12) == be16(0x8100)) {
 		b += 4;

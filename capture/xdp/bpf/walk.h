@@ -34,9 +34,10 @@ const volatile u16 metaroce_port = 51791;
 struct frame {
 	void *data;
 	void *data_end;
-	u32 length; /* bytes on the wire */
-	u32 count;  /* packets that it stands for */
-	u16 vlan;   /* VID plus one of the tag that the kernel took out, or 0 */
+	u32 length;  /* bytes on the wire, but for segments */
+	u32 count;   /* packets that it stands for, or at most so many */
+	u32 segment; /* payload of each of these but the last, when a NIC is to cut them; otherwise 0 */
+	u16 vlan;    /* VID plus one of the tag that the kernel took out, or 0 */
 	u8 tagged;
 };
 
