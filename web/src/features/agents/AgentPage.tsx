@@ -77,7 +77,7 @@ function Interface({ name, agent, accounts }: { name: string; agent: Agent; acco
         <h2 className={classes.panelTitle}>{name}</h2>
         {known ? (
           known.up ? (
-            <span className="muted">captured by {known.tier}</span>
+            <span className="muted">tier: {known.tier}</span>
           ) : (
             <span className={classes.bad}>down or gone</span>
           )

@@ -59,9 +59,11 @@ function columns(narrow: boolean): Column<Agent>[] {
       width: 150,
       grow: 1,
       cell: (agent) => {
-        const text = agent.interfaces.map(({ name, up, tier }) => `${name} ${up ? tier : "down"}`).join(", ");
+        // A tier is a word, and in parentheses how, and why no other.
+        const text = agent.interfaces.map(({ name, up, tier }) => `${name} ${up ? tier.replace(/ \(.*/, "") : "down"}`).join(", ");
+        const whole = agent.interfaces.map(({ name, up, tier }) => `${name} ${up ? tier : "down"}`).join(", ");
         return (
-          <span className={classes.text} data-tone={agent.interfaces.every(({ up }) => up) ? undefined : "bad"} title={text}>
+          <span className={classes.text} data-tone={agent.interfaces.every(({ up }) => up) ? undefined : "bad"} title={whole}>
             {text}
           </span>
         );

@@ -8,7 +8,7 @@ const account = (second: number, more: Partial<AgentAccount> = {}): AgentAccount
   interface: "eth0",
   start: `2026-01-01T00:00:0${second}Z`,
   end: `2026-01-01T00:00:0${second + 1}Z`,
-  tier: "af_packet",
+  tier: "kernel",
   up: true,
   missed: 0,
   interface_packets: null,
@@ -31,7 +31,7 @@ const account = (second: number, more: Partial<AgentAccount> = {}): AgentAccount
 it("adds up what came in, went on, is held and was dropped at each stage", () => {
   const before = account(0, { source_held: 4 });
   const first = account(1, { source_in: 100, source_held: 6, source_out: 95, decode_out: 90, track_out: 88, spool_out: 80 });
-  first.drops = { "source: ring full": 3, "decode: not RDMA": 5, "track: mirror copy": 2, "spool: full": 5, "spool: disk": 3 };
+  first.drops = { "source: ring full": 3, "decode: not RDMA": 5, "track: table full": 2, "spool: full": 5, "spool: disk": 3 };
   const second = account(2, { source_in: 10, source_held: 0, source_out: 16, decode_out: 16, track_out: 16, spool_out: 16 });
   const stages = ledger([second, first, before]);
   expect(stages.map(({ name, in: into, out, held, rest }) => [name, into, out, held, rest])).toEqual([

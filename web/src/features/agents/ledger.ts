@@ -57,9 +57,9 @@ export function byInterface(accounts: readonly AgentAccount[], most: number): Ma
   return found;
 }
 
-/** Whether a drop lost something: what is no RDMA, copies of a mirror, and what replay did not judge are not lost. */
+/** Whether a drop lost something: what is no RDMA, and what replay did not judge, are not lost. */
 export function isLoss(reason: string): boolean {
-  return !reason.startsWith("replay: ") && !["decode: not RDMA", "decode: pause frame", "track: mirror copy"].includes(reason);
+  return !reason.startsWith("replay: ") && !["decode: not RDMA", "decode: pause frame"].includes(reason);
 }
 
 /** Packets lost, by reason, the most first. */
