@@ -121,8 +121,11 @@ it.skipIf(!mayCapture)("shows what the port counted beside the packets, and says
   const { page } = session;
   await page.goto("/agents");
   await session.row("Agents", "node7").getByRole("link", { name: "node7" }).click();
-  await page.getByRole("region", { name: "Interface lo" }).getByRole("link", { name: "Counters" }).click();
   const panel = page.getByRole("region", { name: "Interface lo" });
+  await panel.getByText("What the port counted in the last ten minutes").click();
+  await panel.getByRole("table", { name: "Counters of lo" }).waitFor();
+  await panel.getByRole("link", { name: "Counters" }).click();
+  await page.getByRole("heading", { name: "Counters", exact: true }).waitFor();
   await panel.getByText("There is no RDMA device behind this interface").waitFor();
   await panel.getByText("No setting of DCQCN").waitFor();
   const counted = panel.getByRole("row").filter({ hasText: "rx_packets" });

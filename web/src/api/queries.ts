@@ -35,7 +35,7 @@ export const agentsQuery = queryOptions({
 
 export const agentQuery = (id: string, intervals: number) =>
   queryOptions({
-    queryKey: ["agents", "one", id],
+    queryKey: ["agents", "one", id, intervals],
     queryFn: ({ signal }) => unwrap(client.GET("/agents/{agent_id}", { signal, params: { path: { agent_id: id }, query: { intervals } } })),
   });
 

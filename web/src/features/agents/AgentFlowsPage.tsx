@@ -1,8 +1,6 @@
 import { ActionIcon, TextInput } from "@mantine/core";
 import { IconSearch, IconX } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { agentQuery } from "../../api/queries";
 import type { AgentFlow } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
@@ -14,10 +12,10 @@ import { countOf, formatCount, formatFileSize } from "../../lib/format";
 import { AGENT_FLOW_SORTS, type AgentFlowsState, type ScopeState } from "../../lib/viewState";
 import classes from "./agents.module.css";
 import { AgentsNav } from "./AgentsNav";
-import { CountersPanel } from "./CountersPanel";
 import { FLOW_COLUMNS } from "./FlowsTable";
 import { LedgerNote } from "./LedgerNote";
-import { AGENT_FLOWS_PAGE, agentFlowsQuery, portCountersQuery } from "./query";
+import { PortBeside } from "./PortBeside";
+import { AGENT_FLOWS_PAGE, agentFlowsQuery } from "./query";
 import { ScopeBar } from "./ScopeBar";
 import { SeriesCharts } from "./SeriesCharts";
 
@@ -45,20 +43,6 @@ const COLUMNS: readonly Column<AgentFlow>[] = [
   { id: "bytes", header: "Bytes", width: 92, align: "right", sortable: true, cell: (flow) => formatFileSize(flow.bytes) },
 ];
 
-/** Counters of the port that a flow passed. */
-function Beside({ agentId, name, scope }: { agentId: string; name: string; scope: ScopeState }) {
-  const { data } = useQuery(portCountersQuery(agentId, { ...scope, interface: name }));
-  const agent = useQuery(agentQuery(agentId, 1));
-  if (!data) return null;
-  const rdma = agent.data?.agent.interfaces.find((one) => one.name === name)?.rdma ?? "";
-  return (
-    <details className={classes.settings}>
-      <summary>What the port counted meanwhile</summary>
-      <CountersPanel agentId={agentId} name={name} rdma={rdma} counters={data.counters} scope={scope} />
-    </details>
-  );
-}
-
 interface ChosenProps {
   /** Agent, interface and ID. */
   flow: string;
@@ -81,7 +65,7 @@ function Chosen({ flow, known, scope, onClose }: ChosenProps) {
         </ActionIcon>
       </div>
       <SeriesCharts of={{ agentId, interface: name, flowId, counters: [] }} scope={scope} />
-      <Beside agentId={agentId} name={name} scope={scope} />
+      <PortBeside agentId={agentId} name={name} scope={scope} label="What the port counted meanwhile" />
     </section>
   );
 }

@@ -15,6 +15,7 @@ import { Bypassed } from "./Bypassed";
 import { FlowsTable } from "./FlowsTable";
 import { byInterface, lossesOf } from "./ledger";
 import { LedgerTable } from "./LedgerTable";
+import { PortBeside } from "./PortBeside";
 import { useLive } from "./live";
 import { RatesChart } from "./RatesChart";
 import { LiveBadge, StateBadge } from "./StateBadge";
@@ -22,6 +23,8 @@ import { LiveBadge, StateBadge } from "./StateBadge";
 /** Intervals of each interface that are shown, and one more whose ring is what the first begins with. */
 export const SHOWN_INTERVALS = 121;
 
+/** The last ten minutes. */
+const LATEST = {};
 const CRUMBS = [{ label: "Agents", to: "/agents" }] as const;
 
 function Facts({ agent }: { agent: Agent }) {
@@ -97,6 +100,7 @@ function Interface({ name, agent, accounts }: { name: string; agent: Agent; acco
       <Bypassed of={known} />
       <RatesChart name={name} accounts={accounts} />
       <LedgerTable name={name} accounts={accounts} />
+      <PortBeside agentId={agent.id} name={name} scope={LATEST} label="What the port counted in the last ten minutes" />
     </section>
   );
 }
