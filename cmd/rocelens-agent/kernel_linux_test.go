@@ -165,3 +165,13 @@ func TestFullTableIsEmptied(t *testing.T) {
 		})
 	}
 }
+
+// The heartbeat says, too, what an agent fell back from.
+func TestHeartbeatSaysWhyPacketsAreFollowed(t *testing.T) {
+	db := newDatabase(t)
+	_, right := vethtest.Pair(t)
+	agent := start(t, right, append(db.flags(), "--tier", "auto", "--recorder", "2", "--interval", "1s", "--state", t.TempDir())...)
+	require.Eventually(t, func() bool { return db.ask(t, "SELECT count() FROM agents") != "0" }, patience, glance, "%s", agent.stderr.Bytes())
+	agent.end(t)
+	assert.Regexp(t, `packet \(.*the kernel tier has no flight recorder\)`, db.ask(t, "SELECT tiers FROM agents FINAL"))
+}
