@@ -118,14 +118,15 @@ func TestSegmentsAreCountedAsOnTheWire(t *testing.T) {
 	assert.EqualValues(t, 1024*packets, r.Payload)
 }
 
-// A million connections in a table of 65,536: what finds no room comes by the ring, and each packet is in one record.
+// A million connections in a table of 66,666, on their way out, since a busy receiver loses packets before the programs: what
+// finds no room comes by the ring, and each packet is in one record.
 func TestMillionConnections(t *testing.T) {
 	connections, chunk := 1_000_000, 100_000
 	if os.Getenv("ROCELENS_RACE") != "" {
 		connections, chunk = 40_000, 20_000 // the detector makes it slow; CI counts all of them without
 	}
-	left, right := vethtest.Pair(t)
-	s := opened(t, right, Options{Connections: chunk * 2 / 3, Ring: 1 << 26})
+	left, _ := vethtest.Pair(t)
+	s := opened(t, left, Options{Connections: chunk * 2 / 3, Ring: 1 << 26})
 	seen := make([]uint8, connections)
 	var sum Ledger
 	for first := 0; first < connections; first += chunk {
@@ -143,6 +144,6 @@ func TestMillionConnections(t *testing.T) {
 	assert.Equal(t, sum.RDMA, sum.Counted)
 	assert.Zero(t, sum.Others[Overflow])
 	assert.Positive(t, sum.Spilled)
-	assert.NotContains(t, seen, uint8(0))
-	assert.NotContains(t, seen, uint8(2))
+	others := slices.DeleteFunc(seen, func(packets uint8) bool { return packets == 1 })
+	assert.Empty(t, others, "each connection has its packet")
 }

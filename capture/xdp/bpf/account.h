@@ -242,7 +242,7 @@ inline_always u8 account(const struct frame *f, const struct packet *p, const st
 	e->hot.plane = t->plane;
 	e->hot.port = p->port;
 	note_way(e, f, p);
-	identify(&id, p, t, now_of - 1, cpu);
+	id.whose ^= whose(0, now_of, 0) ^ whose(0, now_of - 1, 0); /* the same in the generation before */
 	if (find(&id, &at) && at.hot->state & HAS_SEQUENCE)
 		inherit(e, &at);
 	count(&e->hot, e, f, p, t);

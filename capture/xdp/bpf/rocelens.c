@@ -39,9 +39,17 @@ inline_always void judge(const struct frame *f, const struct packet *p, struct l
 	}
 }
 
+/* Takes the frame's place from the context anew: pointers of which the verifier knows nothing, whatever was looked at
+ * before, so that the ways that led here meet. */
+#define REREAD(f, ctx)                                                            \
+	do {                                                                      \
+		(f)->data = (void *)(u64) * (volatile u32 *)&(ctx)->data;         \
+		(f)->data_end = (void *)(u64) * (volatile u32 *)&(ctx)->data_end; \
+	} while (0)
+
 /* Counts the packet. The walk is a function that the verifier judges by itself, or it would follow each of its ways to
  * the program's end. */
-#define OBSERVE(f, walk_on)                                                             \
+#define OBSERVE(f, ctx, walk_on)                                                         \
 	do {                                                                            \
 		u32 now_of = generation, slot = now_of & (GENERATIONS - 1);             \
 		struct ledger *sum = bpf_map_lookup_elem(&totals, &slot);               \
@@ -56,6 +64,7 @@ inline_always void judge(const struct frame *f, const struct packet *p, struct l
 			sum->rdma_bytes += (f)->length;                                 \
 			break;                                                          \
 		}                                                                       \
+		REREAD(f, ctx);                                                         \
 		verdict = quick(f, &p);                                                 \
 		if (unlikely(verdict == UNUSUAL)) {                                     \
 			struct walk *w;                                                 \
@@ -104,7 +113,7 @@ int on_xdp(struct xdp_md *ctx)
 	struct frame f = {.data = (void *)(u64)ctx->data, .data_end = (void *)(u64)ctx->data_end, .count = 1};
 
 	f.length = f.data_end - f.data;
-	OBSERVE(&f, walk_xdp(ctx, f.length));
+	OBSERVE(&f, ctx, walk_xdp(ctx, f.length));
 	return XDP_PASS;
 }
 
@@ -114,7 +123,7 @@ int on_xdp_frags(struct xdp_md *ctx)
 	struct frame f = {.data = (void *)(u64)ctx->data, .data_end = (void *)(u64)ctx->data_end, .count = 1};
 
 	f.length = bpf_xdp_get_buff_len(ctx);
-	OBSERVE(&f, walk_xdp(ctx, f.length));
+	OBSERVE(&f, ctx, walk_xdp(ctx, f.length));
 	return XDP_PASS;
 }
 
@@ -122,26 +131,26 @@ int on_xdp_frags(struct xdp_md *ctx)
 #define LINEAR 256
 
 SEC("tc")
-int on_tc(struct __sk_buff *skb)
+int on_tc(struct __sk_buff *ctx)
 {
 	struct frame f = {.count = 1};
-	u32 linear = skb->len < LINEAR ? skb->len : LINEAR;
+	u32 linear = ctx->len < LINEAR ? ctx->len : LINEAR;
 	u64 until = lease;
 
 	if (unlikely(until) && until < bpf_ktime_get_ns())
 		return TC_ACT_UNSPEC;
-	if (skb->data_end - skb->data < linear)
-		bpf_skb_pull_data(skb, linear); /* when that fails there is less to see */
-	f.data = (void *)(u64)skb->data;
-	f.data_end = (void *)(u64)skb->data_end;
-	f.length = skb->len;
-	if (skb->vlan_present) {
-		f.vlan = (skb->vlan_tci & 0xfff) + 1;
+	if (ctx->data_end - ctx->data < linear)
+		bpf_skb_pull_data(ctx, linear); /* when that fails there is less to see */
+	f.data = (void *)(u64)ctx->data;
+	f.data_end = (void *)(u64)ctx->data_end;
+	f.length = ctx->len;
+	if (ctx->vlan_present) {
+		f.vlan = (ctx->vlan_tci & 0xfff) + 1;
 		f.length += 4;
 	}
-	f.segment = skb->gso_size;
+	f.segment = ctx->gso_size;
 	if (unlikely(f.segment)) /* what a virtual machine sends has no gso_segs */
-		f.count = skb->gso_segs ? skb->gso_segs : (f.length - 1) / f.segment + 1;
-	OBSERVE(&f, walk_skb(skb, f.length, f.vlan));
+		f.count = ctx->gso_segs ? ctx->gso_segs : (f.length - 1) / f.segment + 1;
+	OBSERVE(&f, ctx, walk_skb(ctx, f.length, f.vlan));
 	return TC_ACT_UNSPEC;
 }

@@ -35,7 +35,7 @@ int stepping(struct xdp_md *ctx)
 	if (!step(f.data, f.data_end, 0))
 		return XDP_PASS;
 	f.length = f.data_end - f.data;
-	OBSERVE(&f, walk_xdp(ctx, f.length));
+	OBSERVE(&f, ctx, walk_xdp(ctx, f.length));
 	return XDP_PASS;
 }
 
