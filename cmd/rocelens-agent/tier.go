@@ -24,7 +24,7 @@ type watcher interface {
 // tierFlags say who looks at packets.
 type tierFlags struct {
 	Tier          string `env:"ROCELENS_AGENT_TIER" enum:"auto,kernel,packet" default:"packet" help:"packet: each packet is followed here; kernel: programs in the kernel count packets, at a fraction of the cost; auto: kernel where that does for all that is asked for (${default})."`
-	KernelEntries int    `name:"kernel-entries" default:"262144" env:"ROCELENS_AGENT_KERNEL_ENTRIES" help:"Entries of the kernel tier's table of each interface, of half a KiB while in use (${default}). A connection takes up to four on each CPU that its packets come to."`
+	KernelEntries int    `name:"kernel-entries" default:"262144" env:"ROCELENS_AGENT_KERNEL_ENTRIES" help:"Entries of the kernel tier's table of each interface, of half a KiB while in use, and 128 bytes before (${default}). A connection takes up to four on each CPU that its packets come to."`
 }
 
 const minEntries, maxEntries = 1 << 10, 1 << 24
