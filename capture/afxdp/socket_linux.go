@@ -27,12 +27,13 @@ type ring struct {
 	mask     uint32
 }
 
+// address is entry i of a ring of addresses, which its mask keeps within.
 func (r *ring) address(i uint32) *uint64 {
-	return (*uint64)(unsafe.Add(r.entries, uintptr(i&r.mask)*unsafe.Sizeof(uint64(0)))) //nolint:gosec // within the ring by its mask
+	return (*uint64)(unsafe.Add(r.entries, uintptr(i&r.mask)*unsafe.Sizeof(uint64(0))))
 }
 
 func (r *ring) descriptor(i uint32) *unix.XDPDesc {
-	return (*unix.XDPDesc)(unsafe.Add(r.entries, uintptr(i&r.mask)*unsafe.Sizeof(unix.XDPDesc{}))) //nolint:gosec // within the ring by its mask
+	return (*unix.XDPDesc)(unsafe.Add(r.entries, uintptr(i&r.mask)*unsafe.Sizeof(unix.XDPDesc{})))
 }
 
 // socket is an AF_XDP socket of one queue, with memory of its own for frames.
@@ -81,7 +82,7 @@ func (s *socket) open(index int) (err error) {
 	at := -uintptr(unsafe.Pointer(&memory[0])) & (page - 1) //nolint:gosec // the kernel wants whole pages
 	s.umem = memory[at : int(at)+size]
 	region := unix.XDPUmemReg{Addr: uint64(uintptr(unsafe.Pointer(&s.umem[0]))), Len: uint64(size), Size: chunk} //nolint:gosec // the kernel pins it
-	if err := set(s.fd, unix.XDP_UMEM_REG, unsafe.Pointer(&region), unsafe.Sizeof(region)); err != nil {
+	if err := set(s.fd, unix.XDP_UMEM_REG, unsafe.Pointer(&region), unsafe.Sizeof(region)); err != nil { //nolint:gosec // the kernel reads it during the call
 		return fmt.Errorf("share %d MiB with the kernel: %w", size>>20, err)
 	}
 	for _, option := range []int{unix.XDP_UMEM_FILL_RING, unix.XDP_UMEM_COMPLETION_RING, unix.XDP_RX_RING} {
@@ -90,7 +91,7 @@ func (s *socket) open(index int) (err error) {
 		}
 	}
 	var offsets unix.XDPMmapOffsets
-	if err := get(s.fd, unix.XDP_MMAP_OFFSETS, unsafe.Pointer(&offsets), unsafe.Sizeof(offsets)); err != nil {
+	if err := get(s.fd, unix.XDP_MMAP_OFFSETS, unsafe.Pointer(&offsets), unsafe.Sizeof(offsets)); err != nil { //nolint:gosec // the kernel writes it during the call
 		return fmt.Errorf("find the rings: %w", err)
 	}
 	if s.fill, err = s.share(unix.XDP_UMEM_PGOFF_FILL_RING, &offsets.Fr, unsafe.Sizeof(uint64(0))); err != nil {
@@ -115,7 +116,7 @@ func (s *socket) share(at int64, o *unix.XDPRingOffset, entry uintptr) (ring, er
 		return ring{}, fmt.Errorf("map a ring: %w", err)
 	}
 	return ring{
-		memory: memory, mask: s.chunks - 1, entries: unsafe.Pointer(&memory[o.Desc]),
+		memory: memory, mask: s.chunks - 1, entries: unsafe.Pointer(&memory[o.Desc]), //nolint:gosec // shared with the kernel
 		producer: (*uint32)(unsafe.Pointer(&memory[o.Producer])), consumer: (*uint32)(unsafe.Pointer(&memory[o.Consumer])), //nolint:gosec // shared with the kernel
 	}, nil
 }

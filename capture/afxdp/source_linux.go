@@ -139,8 +139,10 @@ func (s *Source) attach(o Options) error {
 		flags   link.XDPAttachFlags
 	}
 	ladder := []rung{
-		{attach.NativeFrags, programProgOnXdpFrags, link.XDPDriverMode}, {attach.Native, programProgOnXdp, link.XDPDriverMode},
-		{attach.GenericFrags, programProgOnXdpFrags, link.XDPGenericMode}, {attach.Generic, programProgOnXdp, link.XDPGenericMode},
+		{attach.NativeFrags, programProgOnXdpFrags, link.XDPDriverMode},
+		{attach.Native, programProgOnXdp, link.XDPDriverMode},
+		{attach.GenericFrags, programProgOnXdpFrags, link.XDPGenericMode},
+		{attach.Generic, programProgOnXdp, link.XDPGenericMode},
 	}
 	if o.Generic {
 		ladder = ladder[2:]

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"os"
+
+	"github.com/rocelens/rocelens/capture"
 	"github.com/rocelens/rocelens/capture/afpacket"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/watch"
 )
@@ -15,4 +19,15 @@ var timestamps = map[string]afpacket.Timestamps{"auto": afpacket.TimestampsAuto,
 
 func (c *runCommand) capture() watch.Capture {
 	return watch.Capture{By: c.Capture, RingBytes: c.RingMiB << 20, NoPromiscuous: c.NoPromiscuous, Timestamps: timestamps[c.Timestamps]}
+}
+
+// remedy is what to do where the capture that was asked for cannot be had.
+func (f *captureFlags) remedy(err error) string {
+	switch {
+	case f.Capture == watch.ByAFPacket || errors.Is(err, capture.ErrNoInterface):
+		return ""
+	case errors.Is(err, os.ErrPermission):
+		return ": give the agent CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_NET_RAW, or let it capture by --capture afpacket"
+	}
+	return ": let it capture by --capture afpacket; rocelens-agent doctor says what the kernel has"
 }

@@ -74,11 +74,15 @@ func (c *runCommand) watch(name string, into watch.Sink, taps []watch.Tap, note 
 		fellBack = "; " + fellBack
 	}
 	note(watch.PacketTier)
-	return watch.Open(watch.Options{
+	following, err := watch.Open(watch.Options{
 		Interface: name, Interval: c.Interval, Idle: c.Idle, MaxFlows: c.MaxFlows, Logger: logger, Taps: taps,
 		Capture:  c.capture(),
 		Captured: func(how string) { note(watch.PacketTier + " (" + how + fellBack + ")") },
 	}, into)
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, c.captureFlags.remedy(err))
+	}
+	return following, nil
 }
 
 func (c *runCommand) count(name string, into watch.Sink, logger *slog.Logger) (*kernel.Watch, error) {

@@ -154,15 +154,17 @@ func TestTiersCountWhatWasSent(t *testing.T) {
 	frames := everyKind(t)
 	directions, paths, rdma := said(frames)
 	require.Greater(t, rdma, uint64(15_000))
-	for _, test := range []struct{ tier, says string }{
-		{"packet", "packet (AF_PACKET; clock: kernel)"},
-		{"kernel", "kernel (native XDP, frames in pieces in, TCX out)"},
-		{"auto", "kernel (native XDP, frames in pieces in, TCX out)"},
+	for _, test := range []struct{ tier, capture, says string }{
+		{"packet", "afpacket", "packet (AF_PACKET; clock: kernel)"},
+		{"packet", "headers", "packet (headers by native XDP, frames in pieces in, TCX out; clock: kernel)"},
+		{"packet", "afxdp", "packet (AF_XDP by native XDP, frames in pieces, copied, frames in pieces; clock: kernel)"},
+		{"kernel", "auto", "kernel (native XDP, frames in pieces in, TCX out)"},
+		{"auto", "auto", "kernel (native XDP, frames in pieces in, TCX out)"},
 	} {
-		t.Run(test.tier, func(t *testing.T) {
+		t.Run(test.tier+" "+test.capture, func(t *testing.T) {
 			db := newDatabase(t)
 			left, right := vethtest.Pair(t)
-			agent := start(t, right, append(db.flags(), "--tier", test.tier, "--interval", "1s", "--state", t.TempDir())...)
+			agent := start(t, right, append(db.flags(), "--tier", test.tier, "--capture", test.capture, "--interval", "1s", "--state", t.TempDir())...)
 			require.Eventually(t, func() bool { return db.ask(t, "SELECT count() FROM agents") != "0" }, patience, glance, "no heartbeat: %s", agent.stderr.Bytes())
 			left.Send(t, frames)
 			require.Eventually(t, func() bool {
