@@ -59,7 +59,7 @@ tools: # a missing tool is one sentence
 ## ---- check
 
 .PHONY: test
-test: test-tools generated lint race variants ## everything that CI runs
+test: test-tools generated lint agent-size race variants ## everything that CI runs
 	@# Simulations keep the cores busy and browsers mostly wait, so they run side by side; what each prints comes when it is done.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target e2e simulated test-web
 
@@ -91,6 +91,15 @@ lint: .tools/bin/golangci-lint web/node_modules/.installed ## static checks, Go 
 
 .tools/bin/golangci-lint: tools/go.mod
 	go build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+AGENT_BYTES = 25000000
+.PHONY: agent-size
+agent-size: ## the agent, stripped, within AGENT_BYTES on each architecture
+	@for arch in amd64 arm64; do \
+	  GOARCH=$$arch CGO_ENABLED=0 $(GO_BUILD) -o .tools/rocelens-agent-$$arch ./cmd/rocelens-agent; \
+	  size=$$(stat -c %s .tools/rocelens-agent-$$arch); echo "rocelens-agent, $$arch: $$size bytes"; \
+	  [ $$size -le $(AGENT_BYTES) ] || { echo "more than $(AGENT_BYTES): go list -deps ./cmd/rocelens-agent says what is linked"; exit 1; }; \
+	done
 
 ALLOWED_SKIPS = .ci/allowed-skips $(if $(wildcard $(ROCELENS_CAPTURES)),,.ci/allowed-skips-without-captures)
 
