@@ -82,7 +82,7 @@ func (s *socket) open(index int) (err error) {
 	at := -uintptr(unsafe.Pointer(&memory[0])) & (page - 1) //nolint:gosec // the kernel wants whole pages
 	s.umem = memory[at : int(at)+size]
 	region := unix.XDPUmemReg{Addr: uint64(uintptr(unsafe.Pointer(&s.umem[0]))), Len: uint64(size), Size: chunk} //nolint:gosec // the kernel pins it
-	if err := set(s.fd, unix.XDP_UMEM_REG, unsafe.Pointer(&region), unsafe.Sizeof(region)); err != nil { //nolint:gosec // the kernel reads it during the call
+	if err := set(s.fd, unix.XDP_UMEM_REG, unsafe.Pointer(&region), unsafe.Sizeof(region)); err != nil {         //nolint:gosec // the kernel reads it during the call
 		return fmt.Errorf("share %d MiB with the kernel: %w", size>>20, err)
 	}
 	for _, option := range []int{unix.XDP_UMEM_FILL_RING, unix.XDP_UMEM_COMPLETION_RING, unix.XDP_RX_RING} {
