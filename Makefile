@@ -108,12 +108,16 @@ race: build library ## all Go tests under the race detector
 	CGO_ENABLED=1 ROCELENS_RACE=1 go test -race -shuffle=on -timeout=15m -json ./... | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 .PHONY: seeded
-seeded: variants simulated ## what is too much under the race detector
+seeded: variants simulated kills ## what is too much under the race detector
 
 .PHONY: variants
 variants: # of what is served, broken; loss, and a busy host: alone on the machine, as it is about time
 	go test -count=1 -json -run '^(TestBusyHostIsNoFailure|TestLossIsNoFailure|TestBrokenVariantsFailTheirScenarios)$$' \
 	  ./replay/compliance | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
+
+.PHONY: kills
+kills: library # of agent, database and service, at random instants
+	go test -count=1 -timeout=20m -json -run '^TestKillsNeitherLoseNorDouble$$' ./cmd/rocelens-agent | go run ./internal/testgate -allowed <(cat $(ALLOWED_SKIPS))
 
 # What one goroutine does in seeded simulations: the race detector finds nothing in it, and makes it ten times as long.
 SIMULATED = PropertiesUnderAnyNetwork FourGigabytesOverVeth ConformingConnectionsDoNotDiverge ConnectionsThatWereAccusedOnce DeviationsAreFound \

@@ -64,7 +64,7 @@ type scene struct {
 
 func (s *scene) start(t *testing.T) {
 	t.Helper()
-	s.process = exec.Command("ip", "netns", "exec", s.at.Namespace, s.program, "run", "--config", s.config) //nolint:noctx // it is killed by the test
+	s.process = exec.Command("ip", "netns", "exec", s.at.Namespace, s.program, "run", "--config", s.config)
 	s.process.Stderr = &s.log
 	require.NoError(t, s.process.Start())
 }
@@ -132,12 +132,13 @@ func TestKillsNeitherLoseNorDouble(t *testing.T) {
 }
 
 func killed(t *testing.T, throughService bool) {
+	t.Helper()
 	left, right := vethtest.Pair(t)
 	db := ownDatabase(t)
-	seed := numberFrom(t, "ROCELENS_KILLS_SEED", rand.Uint64()) //nolint:gosec // no secret
+	seed := numberFrom(t, "ROCELENS_KILLS_SEED", rand.Uint64())
 	state := t.TempDir()
 	s := &scene{
-		random: rand.New(rand.NewPCG(seed, 1)), witness: newWitness(t, filepath.Join(state, "spool")), //nolint:gosec // no secret
+		random: rand.New(rand.NewPCG(seed, 1)), witness: newWitness(t, filepath.Join(state, "spool")),
 		config: filepath.Join(t.TempDir(), "agent.toml"), at: right, program: program(t, "rocelens-agent"),
 	}
 	victims := []victim{

@@ -40,7 +40,7 @@ func (s *service) start(t *testing.T) bool {
 	t.Helper()
 	user, password := s.db.Credentials()
 	reader, readerPassword := s.db.ReaderCredentials()
-	s.process = exec.Command(s.program, "serve", "--listen", s.address, "--data", s.data, //nolint:noctx // it is killed by the test
+	s.process = exec.Command(s.program, "serve", "--listen", s.address, "--data", s.data,
 		"--clickhouse", s.db.Address(), "--clickhouse-http", s.db.HTTPAddress(), "--clickhouse-user", user, "--clickhouse-reader", reader)
 	s.process.Env = append(os.Environ(), "ROCELENS_CLICKHOUSE_PASSWORD="+password, "ROCELENS_CLICKHOUSE_READER_PASSWORD="+readerPassword, "ROCELENS_INGEST_TOKEN="+testToken)
 	s.process.Stderr = &s.said

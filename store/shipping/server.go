@@ -222,6 +222,9 @@ func (c *carrier) send(ctx context.Context, group []parcel) error {
 		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = inner.Err
 		}
+		if words := tlsTrouble(err, "the service at "+where, "server"); words != "" {
+			return errors.New(words)
+		}
 		return fmt.Errorf("the service at %s does not answer: %w", where, err)
 	}
 	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))

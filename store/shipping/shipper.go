@@ -273,6 +273,8 @@ func (s *Shipper) explain(table string, err error) string {
 	switch {
 	case errors.Is(err, wire.ErrRunning), s.config.Server != nil:
 		return err.Error()
+	case !answered && tlsTrouble(err, "ClickHouse at "+s.config.Address, "clickhouse") != "":
+		return tlsTrouble(err, "ClickHouse at "+s.config.Address, "clickhouse")
 	case !answered:
 		return fmt.Sprintf("ClickHouse at %s does not answer: %v", s.config.Address, err)
 	case code == access.CodeNoColumn, code == access.CodeNoTable, code == access.CodeNoDatabase:
