@@ -25,9 +25,9 @@ func tlsTrouble(err error, where, target string) string {
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("the certificate of %s is not valid (%v): replace it there", where, invalid)
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS) && target == "server":
-		return fmt.Sprintf("%s does not speak TLS: begin the address of --server with http://, or name the port that does", where)
+		return where + " does not speak TLS: begin the address of --server with http://, or name the port that does"
 	case errors.As(err, &noTLS):
-		return fmt.Sprintf("%s does not speak TLS: name the port that does, usually 9440, or leave out --clickhouse-tls", where)
+		return where + " does not speak TLS: name the port that does, usually 9440, or leave out --clickhouse-tls"
 	}
 	return ""
 }
