@@ -39,7 +39,7 @@ type Source struct {
 	detach  []func() error
 	how     string
 	clock   clock.Monotonic
-	cared   time.Time
+	tended  time.Time
 	count   uint64
 
 	ending  atomic.Bool
@@ -176,6 +176,10 @@ func (s *Source) Next(batch *capture.Batch) error {
 		return io.EOF
 	}
 	s.takeBack(batch)
+	due, err := s.tend()
+	if err != nil {
+		return fmt.Errorf("capture by AF_XDP on %q: %w", s.at.Name, err)
+	}
 	for {
 		for range s.sockets {
 			s.turn = (s.turn + 1) % len(s.sockets)
@@ -184,10 +188,26 @@ func (s *Source) Next(batch *capture.Batch) error {
 		if len(batch.Frames) > 0 {
 			return nil
 		}
+		if due && !s.at.Up() {
+			return fmt.Errorf("capture by AF_XDP on %q: %w", s.at.Name, capture.ErrDown)
+		}
 		if err := s.wait(); err != nil {
 			return err
 		}
+		if due, err = s.tend(); err != nil {
+			return fmt.Errorf("capture by AF_XDP on %q: %w", s.at.Name, err)
+		}
 	}
+}
+
+// tend sees to the clock from time to time, and tells whether it did.
+func (s *Source) tend() (did bool, err error) {
+	now := time.Now()
+	if now.Sub(s.tended) < care {
+		return false, nil
+	}
+	s.tended = now
+	return true, s.clock.Adjust()
 }
 
 // takeBack gives the kernel the chunks that a batch had.
@@ -200,15 +220,6 @@ func (s *Source) takeBack(batch *capture.Batch) {
 }
 
 func (s *Source) wait() error {
-	if now := time.Now(); now.Sub(s.cared) >= care {
-		s.cared = now
-		if !s.at.Up() {
-			return fmt.Errorf("capture by AF_XDP on %q: %w", s.at.Name, capture.ErrDown)
-		}
-		if err := s.clock.Adjust(); err != nil {
-			return err
-		}
-	}
 	if _, err := unix.Poll(s.poll, int(care.Milliseconds())); err != nil && !errors.Is(err, unix.EINTR) {
 		return fmt.Errorf("capture by AF_XDP on %q: wait for packets: %w", s.at.Name, err)
 	}

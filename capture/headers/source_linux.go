@@ -38,7 +38,7 @@ type Source struct {
 	reader   *ringbuf.Reader
 	record   ringbuf.Record
 	clock    clock.Monotonic
-	cared    time.Time
+	tended   time.Time
 	count    uint64
 
 	reading sync.Mutex // held by Next, and by Close before it takes away what Next needs
@@ -126,7 +126,11 @@ func (s *Source) Next(batch *capture.Batch) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	for {
-		err := s.fill(batch)
+		due, err := s.tend()
+		if err != nil {
+			return fmt.Errorf("capture headers on %q: %w", s.at.Name, err)
+		}
+		err = s.fill(batch)
 		switch {
 		case len(batch.Frames) > 0:
 			return nil
@@ -134,24 +138,20 @@ func (s *Source) Next(batch *capture.Batch) error {
 			return io.EOF
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return fmt.Errorf("capture headers on %q: read the ring: %w", s.at.Name, err)
-		}
-		if err := s.look(); err != nil {
-			return fmt.Errorf("capture headers on %q: %w", s.at.Name, err)
+		case due && !s.at.Up():
+			return fmt.Errorf("capture headers on %q: %w", s.at.Name, capture.ErrDown)
 		}
 	}
 }
 
-// look sees to what may have changed since it was last called.
-func (s *Source) look() error {
+// tend sees to programs and clock from time to time, and tells whether it did.
+func (s *Source) tend() (did bool, err error) {
 	now := time.Now()
-	if now.Sub(s.cared) < care {
-		return nil
+	if now.Sub(s.tended) < care {
+		return false, nil
 	}
-	s.cared = now
-	if !s.at.Up() {
-		return capture.ErrDown
-	}
-	return errors.Join(s.attached.Renew(), s.clock.Adjust())
+	s.tended = now
+	return true, errors.Join(s.attached.Renew(), s.clock.Adjust())
 }
 
 // fill waits for the first packet and takes those that are there behind it, until the batch is full.

@@ -80,7 +80,7 @@ func (c *runCommand) watch(name string, into watch.Sink, taps []watch.Tap, note 
 		Captured: func(how string) { note(watch.PacketTier + " (" + how + fellBack + ")") },
 	}, into)
 	if err != nil {
-		return nil, fmt.Errorf("%w%s", err, c.captureFlags.remedy(err))
+		return nil, fmt.Errorf("%w%s", err, c.remedy(err))
 	}
 	return following, nil
 }
