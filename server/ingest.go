@@ -21,6 +21,15 @@ type Ingest interface {
 	// of the request is stored then; ErrIngestRefused is what this release cannot store. ErrUnavailable leaves it uncertain what
 	// is stored.
 	Take(ctx context.Context, body []byte) error
+	// State tells how much was stored.
+	State() IngestState
+}
+
+// IngestState is what an Ingest has stored since the service began, and what waits.
+type IngestState struct {
+	Batches, Rows uint64 // stored, counted each time they were sent
+	Inserts       uint64 // each takes batches of many agents
+	Waiting       uint64 // batches
 }
 
 // ErrIngestRefused says that rows cannot be stored by this release. Its text is for the person who runs the agent.
@@ -73,6 +82,7 @@ func (e *endpoint) IngestBatches(ctx context.Context, r api.IngestBatchesRequest
 	if len(body) > maxIngestBody {
 		return nil, problemf(kindTooLarge, "The body is larger than %s.", byteSize(maxIngestBody))
 	}
+	e.s.metrics.ingestBytes.Add(float64(len(body)))
 	err = e.s.opt.Ingest.Take(ctx, body)
 	switch {
 	case errors.Is(err, ErrIngestRefused):

@@ -23,6 +23,7 @@ type metrics struct {
 	running     prometheus.Gauge
 	packets     prometheus.Counter
 	uploadBytes prometheus.Counter
+	ingestBytes prometheus.Counter
 }
 
 var captureStatuses = []api.CaptureStatus{
@@ -50,6 +51,7 @@ func newMetrics() *metrics {
 		running:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "rocelens_analyses_running", Help: "Analyses under way."}),
 		packets:     prometheus.NewCounter(prometheus.CounterOpts{Name: "rocelens_analyzed_packets_total", Help: "Packets of finished analyses."}),
 		uploadBytes: prometheus.NewCounter(prometheus.CounterOpts{Name: "rocelens_upload_bytes_total", Help: "Bytes of captures received."}),
+		ingestBytes: prometheus.NewCounter(prometheus.CounterOpts{Name: "rocelens_ingest_bytes_total", Help: "Bytes of rows that agents sent, compressed, with those sent again."}),
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -59,6 +61,21 @@ func newMetrics() *metrics {
 		m.captures.WithLabelValues(string(status)).Set(0)
 	}
 	return m
+}
+
+// watch shows what becomes of the rows that agents send. What was refused is among the requests, by code.
+func (m *metrics) watch(i Ingest) {
+	counted := func(name, help string, read func(IngestState) uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read(i.State())) })
+	}
+	m.registry.MustRegister(
+		m.ingestBytes,
+		counted("rocelens_ingest_batches_total", "Batches of agents that are stored, each time they came.", func(s IngestState) uint64 { return s.Batches }),
+		counted("rocelens_ingest_rows_total", "Rows of those batches.", func(s IngestState) uint64 { return s.Rows }),
+		counted("rocelens_ingest_inserts_total", "Inserts that took them, each with batches of many agents.", func(s IngestState) uint64 { return s.Inserts }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "rocelens_ingest_batches_waiting", Help: "Batches of agents that wait for the database."},
+			func() float64 { return float64(i.State().Waiting) }),
+	)
 }
 
 func (m *metrics) handler() http.Handler {

@@ -90,6 +90,7 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	s.merges = newMerges(&s.opt, s.library)
 	if opt.Ingest != nil {
 		s.ingest = newIngestDoor(opt.IngestToken)
+		s.metrics.watch(opt.Ingest)
 	}
 	var err error
 	if s.uploads, err = newUploads(s); err != nil {

@@ -26,3 +26,6 @@ func (i ingest) Take(ctx context.Context, body []byte) error {
 	}
 	return err
 }
+
+// State implements server.Ingest.
+func (i ingest) State() server.IngestState { return server.IngestState(i.store.State()) }

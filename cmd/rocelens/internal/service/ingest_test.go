@@ -128,6 +128,12 @@ func TestIngest(t *testing.T) {
 	require.Equal(t, [][]any{{5.0}}, s.sql(t, "SELECT count() FROM agent_intervals"))
 	require.Equal(t, [][]any{{"far"}}, s.sql(t, "SELECT host FROM agents"))
 
+	said := string(s.do(t, http.MethodGet, "/metrics", nil).body)
+	require.Regexp(t, `\nrocelens_ingest_rows_total [1-9]`, said)
+	require.Regexp(t, `\nrocelens_ingest_inserts_total [1-9]`, said)
+	require.Contains(t, said, "\nrocelens_ingest_batches_waiting 0\n")
+	require.Contains(t, said, `{code="401",method="POST",route="/api/v1/ingest/batches"} 3`)
+
 	shipsOnAfterAReload(t, s)
 
 	wrong, _ := carrying(t, shipping.ServerTarget{URL: s.base, Token: strings.Repeat("0", 32)}, agent.report(1, "")...)
