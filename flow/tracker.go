@@ -81,6 +81,15 @@ func (t *Tracker) Observe(p *dissector.Packet, err error, icrc dissector.ICRCSta
 	return o
 }
 
+// Skip counts a packet of RDMA in the totals, and follows nothing: the totals of what was seen stay whole when only a part of
+// all connections can be followed. That must be the same part for all packets between two flushes.
+func (t *Tracker) Skip(p *dissector.Packet) {
+	bytes := wireBytes(p)
+	t.totals.Packets++
+	t.totals.Bytes += bytes
+	t.countRDMA(dissector.ICRCNotChecked, bytes)
+}
+
 // countRDMA adds a packet that has a base transport header to the totals.
 func (t *Tracker) countRDMA(icrc dissector.ICRCState, bytes uint64) {
 	t.totals.RDMAPackets++

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/budget"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/flight"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/judging"
 	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/ship"
@@ -40,11 +41,14 @@ type runCommand struct {
 
 	tierFlags
 	captureFlags
+	budgetFlags
 	counterFlags
 	replayFlags
 	flightFlags
 	databaseFlags
 	serverFlags
+
+	share *budget.Share // of connections that is followed; nil without a budget
 }
 
 // BeforeResolve reads the configuration file.
@@ -77,7 +81,10 @@ func (c *runCommand) check() error {
 	case c.MaxFlows < minFlows || c.MaxFlows > maxFlows:
 		return fmt.Errorf("--max-flows must be between %d and %d", minFlows, maxFlows)
 	}
-	if err := errors.Join(c.checkTier(), c.replayFlags.check(), c.flightFlags.check(c.Replay)); err != nil {
+	if err := errors.Join(c.checkTier(), c.budgetFlags.check(), c.replayFlags.check(), c.flightFlags.check(c.Replay)); err != nil {
+		return err
+	}
+	if _, err := c.flows(); err != nil {
 		return err
 	}
 	sorted := slices.Sorted(slices.Values(c.Interfaces))
@@ -114,6 +121,9 @@ func (c *runCommand) Run(ctx context.Context, args arguments, out io.Writer, std
 			return err
 		}
 	}
+	if c.CPUBudget > 0 {
+		c.share = new(budget.Share)
+	}
 	watches, err := c.open(agent, out, logger)
 	if err == nil {
 		watches.command, watches.arguments, watches.level = c, args, level
@@ -131,6 +141,7 @@ func (c *runCommand) Run(ctx context.Context, args arguments, out io.Writer, std
 		return err
 	}
 	defer watches.gauges.serviced(ctx, logger)()
+	defer c.keep(ctx, logger)()
 	return watches.run(ctx, agent)
 }
 

@@ -74,8 +74,12 @@ func (c *runCommand) watch(name string, into watch.Sink, taps []watch.Tap, note 
 		fellBack = "; " + fellBack
 	}
 	note(watch.PacketTier)
+	flows, err := c.flows()
+	if err != nil {
+		return nil, err
+	}
 	following, err := watch.Open(watch.Options{
-		Interface: name, Interval: c.Interval, Idle: c.Idle, MaxFlows: c.MaxFlows, Logger: logger, Taps: taps,
+		Interface: name, Interval: c.Interval, Idle: c.Idle, MaxFlows: flows, Logger: logger, Taps: taps, Share: c.share,
 		Capture:  c.capture(),
 		Captured: func(how string) { note(watch.PacketTier + " (" + how + fellBack + ")") },
 	}, into)

@@ -278,6 +278,8 @@ func (a *Agent) Problem(now time.Time) string {
 			all = append(all, "the network interface "+name+" is down or has gone away")
 		} else if n := i.account.Drops[watch.DropRing]; n > 0 {
 			all = append(all, fmt.Sprintf("%s lost %d packets in the last interval, because its ring was full", name, n))
+		} else if n := i.account.Drops[watch.DropShed]; n > 0 {
+			all = append(all, fmt.Sprintf("%d packets of %s in the last interval are of connections that are not followed, to keep --cpu-budget", n, name))
 		} else if n := i.account.Drops[watch.DropTableFull]; n > 0 {
 			all = append(all, fmt.Sprintf("%d packets of %s in the last interval belong to no row, because the kernel's table was full: give it more by --kernel-entries", n, name))
 		}

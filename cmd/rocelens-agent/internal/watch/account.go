@@ -18,6 +18,7 @@ const (
 	DropSegmented   = "decode: segmented"   // several in one, which the NIC is to take apart
 	DropPause       = "decode: pause frame" // counted of its own, but belongs to no flow
 	DropNoFlow      = "track: no flow"      // damaged, and of no flow that is known
+	DropShed        = "track: shed"         // of connections that are not followed, to keep the budget
 	DropTableFull   = "track: table full"   // of connections that the kernel had no room for
 	DropSpoolFull   = "spool: full"
 	DropSpoolFailed = "spool: disk"
@@ -82,5 +83,5 @@ func (a *Account) observe(t *flow.Totals) {
 		a.Drops[d.reason] = n
 	}
 	a.Drops[DropMalformed] += rest
-	a.Drops[DropNoFlow] = a.DecodeOut - min(a.TrackOut, a.DecodeOut)
+	a.Drops[DropNoFlow] = a.DecodeOut - min(a.TrackOut+a.Drops[DropShed], a.DecodeOut)
 }

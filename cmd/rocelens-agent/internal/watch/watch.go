@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rocelens/rocelens/capture"
+	"github.com/rocelens/rocelens/cmd/rocelens-agent/internal/budget"
 	"github.com/rocelens/rocelens/dissector"
 	"github.com/rocelens/rocelens/flow"
 )
@@ -25,6 +26,7 @@ type Options struct {
 	Idle      time.Duration // connections are forgotten after so long a silence, when the next interval ends
 	MaxFlows  int           // and before, when there are more; 0 means the default of flow.Config
 	Capture   Capture
+	Share     *budget.Share    // of connections that is followed; nil means all
 	Captured  func(how string) // is told how packets are captured, whenever that is new; may be nil
 	Taps      []Tap
 	Logger    *slog.Logger
@@ -52,11 +54,12 @@ type Watch struct {
 	asked     time.Time       // when the kernel was last asked what it lost, for the taps
 	told      uint64          // of what it lost, to the taps
 	event     Event
+	parts     int // of connections that are followed
 }
 
 // Open begins to capture, or to wait for an interface that is down. Errors are those of the source.
 func Open(o Options, sink Sink) (*Watch, error) {
-	w := &Watch{options: o, book: NewBook(o.Interface, PacketTier, sink), asked: time.Now()}
+	w := &Watch{options: o, book: NewBook(o.Interface, PacketTier, sink), asked: time.Now(), parts: budget.Parts}
 	w.SetInterval(o.Interval)
 	w.tracker = flow.NewTracker(flow.Config{MaxFlows: o.MaxFlows}, w.book.Flow)
 	source, fellBack, err := o.Capture.open(o.Interface)
@@ -221,12 +224,18 @@ func (w *Watch) count() {
 
 func (w *Watch) observe(batch *capture.Batch) {
 	w.attend()
+	w.reshare()
 	for i := range batch.Frames {
 		f := &batch.Frames[i]
 		err := dissector.Decode(f.Data, dissector.Meta{
 			Time: f.Time, Number: w.number + f.Number, OriginalLength: f.OriginalLength, Interface: f.Interface,
 			LinkType: dissector.LinkType(f.LinkType), FCSLength: f.FCSLength, HasTime: f.HasTime,
 		}, &w.packet)
+		if !budget.Follows(&w.packet, w.parts) {
+			w.tracker.Skip(&w.packet)
+			w.book.Total.Drops[DropShed]++
+			continue
+		}
 		icrc := dissector.ICRCNotChecked
 		if flow.Tracks(&w.packet) {
 			icrc = dissector.VerifyICRC(&w.packet)
