@@ -91,6 +91,7 @@ func TestALossyCaptureAccusesNobody(t *testing.T) {
 	require.Eventually(t, func() bool { return db.ask(t, "SELECT count() FROM agents") != "0" }, patience, glance, "no heartbeat")
 	third := len(frames) / 3
 	left.Send(t, frames[:third])
+	require.Eventually(t, func() bool { return db.ask(t, "SELECT sum(judged) > 0 FROM agent_intervals") == "1" }, patience, glance, "%s", stderr.Bytes())
 	out.armed.Store(true)
 	<-out.entered // nobody reads the ring now
 	left.Send(t, frames[third:2*third])
