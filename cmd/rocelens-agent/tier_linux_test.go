@@ -164,7 +164,7 @@ func TestTiersCountWhatWasSent(t *testing.T) {
 		t.Run(test.tier+" "+test.capture, func(t *testing.T) {
 			db := newDatabase(t)
 			left, right := vethtest.Pair(t)
-			agent := start(t, right, append(db.flags(), "--tier", test.tier, "--capture", test.capture, "--interval", "1s", "--state", t.TempDir())...)
+			agent := start(t, right, append(db.flags(), "--tier", test.tier, "--capture", test.capture, "--ring", "128", "--interval", "1s", "--state", t.TempDir())...)
 			require.Eventually(t, func() bool { return db.ask(t, "SELECT count() FROM agents") != "0" }, patience, glance, "no heartbeat: %s", agent.stderr.Bytes())
 			left.Send(t, frames)
 			require.Eventually(t, func() bool {
