@@ -180,7 +180,7 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
       id: "reverse",
       header: "⇄",
       title: "The other direction of the connection",
-      width: 34,
+      width: 28,
       align: "center",
       cell: (flow) =>
         flow.reverse_flow_id ? (
@@ -200,7 +200,7 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
       id: "sequence",
       header: "PSN",
       title: "The graph of its PSNs over time",
-      width: 44,
+      width: 38,
       align: "center",
       cell: (flow) => (
         <Link
@@ -217,10 +217,10 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
     { id: "service", header: "Type", title: "Transport service", width: longest.service > 4 ? 92 : 48, cell: (flow) => flow.service },
     { id: "protocol", header: "Protocol", width: 74, cell: (flow) => flow.protocol },
     ...(longest.metaroce ? [pathsColumn(captureId)] : []),
-    { id: "operations", header: "Operations", width: 92, grow: 1, cell: (flow) => <Operations flow={flow} /> },
+    { id: "operations", header: "Operations", width: 84, grow: 1, cell: (flow) => <Operations flow={flow} /> },
     { id: "bytes", header: "Bytes", width: 76, align: "right", sortable: true, cell: (flow) => formatBytes(flow.bytes) },
-    { id: "packets", header: "Packets", width: 78, align: "right", sortable: true, cell: (flow) => formatCount(flow.packets) },
-    counted("messages", "Messages", "RDMA messages that began in this flow", (flow) => flow.messages, undefined, 80),
+    { id: "packets", header: "Packets", width: 74, align: "right", sortable: true, cell: (flow) => formatCount(flow.packets) },
+    counted("messages", "Messages", "RDMA messages that began in this flow", (flow) => flow.messages, undefined, 74),
     {
       id: "throughput",
       header: "Throughput",
@@ -243,8 +243,8 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
       align: "right",
       cell: (flow) => (flow.goodput_bytes === null ? <Unknown why={NO_PSN} /> : formatBytes(flow.goodput_bytes)),
     },
-    counted("retransmitted", "Retrans.", "Retransmitted packets", (flow) => flow.retransmitted, "bad", 76),
-    counted("missing_psns", "Missing", "PSNs that never came by", (flow) => flow.missing_psns, "warn", 68),
+    counted("retransmitted", "Retrans.", "Retransmitted packets", (flow) => flow.retransmitted, "bad", 68),
+    counted("missing_psns", "Missing", "PSNs that never came by", (flow) => flow.missing_psns, "warn", 64),
     counted("out_of_order", "OoO", "Out of order: late, not resent", (flow) => flow.out_of_order, "warn", 50),
     counted("duplicates", "Dup.", "Duplicates", (flow) => flow.duplicates, "warn", 54, false),
     counted("acks", "ACK", "Acknowledgements", (flow) => flow.acks, undefined, 68),
