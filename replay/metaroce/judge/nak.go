@@ -39,8 +39,8 @@ func (c *Connection) refuse(d, r *lane, e *event) {
 	d.refusedForGood(h.Reason, e)
 	if h.Reason == mr0.NAKReasonReceiverNotReady {
 		s.state |= refused | cause
-		s.retryAt = 0
-		if e.timed {
+		// Copies of a packet are refused one by one; a sender that waits takes no notice of the later NAKs.
+		if s.retryAt == 0 && e.timed {
 			s.retryAt = e.time + int64(h.RetryAfter)
 		}
 	}
@@ -79,12 +79,15 @@ func fits(r mr0.NAKReason, t mr0.Type) bool {
 	return true
 }
 
-// retried judges whether a refused packet comes again as late as it should, and tells whether it was refused.
+// retried judges whether a refused packet comes again as late as it should, and tells whether it was refused. Only the first
+// time is judged: once two copies are under way, each with its NAK, a copy that follows a NAK may have left before it came.
 func (c *Connection) retried(d *lane, p *path, s *slot, e *event) bool {
 	if s.state&refused == 0 {
 		return false
 	}
-	if s.retryAt != 0 && e.timed && c.beforeTimer(p, s, e) {
+	first := s.state&retriedOnce == 0
+	s.state |= retriedOnce
+	if first && s.retryAt != 0 && e.timed && c.beforeTimer(p, s, e) {
 		c.weigh(d, clueRetryEarly, int(p.id), e, e.time < s.retryAt, 0, s.last, e.number)
 	}
 	return true

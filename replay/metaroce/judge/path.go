@@ -51,19 +51,20 @@ type path struct {
 type slotState uint16
 
 const (
-	known      slotState = 1 << iota // the slot is in use
-	seen                             // some transmission was seen
-	seenFirst                        // one without RTX was
-	seenAgain                        // one with RTX was
-	covered                          // an ACK has covered it
-	cause                            // an ACK showed it missing since it was last sent, or a NAK refused it
-	wasMissing                       // an ACK has shown it missing
-	refused                          // a NAK has refused it
-	asProbe                          // a PROBE was seen at its place
-	timed                            // time is known
-	founded                          // an ACK of the path had been seen before it was first sent
-	marked                           // a transmission was marked CE when it was seen
-	several                          // transmissions more than the timestamps that are kept
+	known       slotState = 1 << iota // the slot is in use
+	seen                              // some transmission was seen
+	seenFirst                         // one without RTX was
+	seenAgain                         // one with RTX was
+	covered                           // an ACK has covered it
+	cause                             // an ACK showed it missing since it was last sent, or a NAK refused it
+	wasMissing                        // an ACK has shown it missing
+	refused                           // a NAK has refused it
+	retriedOnce                       // it was sent again since
+	asProbe                           // a PROBE was seen at its place
+	timed                             // time is known
+	founded                           // an ACK of the path had been seen before it was first sent
+	marked                            // a transmission was marked CE when it was seen
+	several                           // transmissions more than the timestamps that are kept
 )
 
 // slot is what is known of one psn.
