@@ -200,7 +200,7 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
       id: "sequence",
       header: "PSN",
       title: "The graph of its PSNs over time",
-      width: 38,
+      width: 44,
       align: "center",
       cell: (flow) => (
         <Link
@@ -220,7 +220,7 @@ export function flowColumns(captureId: string, origin: string | undefined, longe
     { id: "operations", header: "Operations", width: 84, grow: 1, cell: (flow) => <Operations flow={flow} /> },
     { id: "bytes", header: "Bytes", width: 76, align: "right", sortable: true, cell: (flow) => formatBytes(flow.bytes) },
     { id: "packets", header: "Packets", width: 74, align: "right", sortable: true, cell: (flow) => formatCount(flow.packets) },
-    counted("messages", "Messages", "RDMA messages that began in this flow", (flow) => flow.messages, undefined, 74),
+    counted("messages", "Messages", "RDMA messages that began in this flow", (flow) => flow.messages, undefined, 80),
     {
       id: "throughput",
       header: "Throughput",
